@@ -1,0 +1,83 @@
+# Set-up needs Python 3.11 or newer and a C++20 compiler; everything else is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src/pellucid/_kernels/*/*.hpp) \
+          src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
+WORKERS ?= 2
+
+.PHONY: help run test check format lint types layers docs promises bench clean
+
+help:
+	@echo "make run     set up the core and diagnose a beginner's network on a real table"
+	@echo "make test    set up everything and run the tests"
+	@echo "make check   format, lint, types, import layers, promises, docs, tests"
+	@echo "make bench   time training against PyTorch (several minutes)"
+	@echo "make format  let ruff format and sort"
+
+run: $(VENV)/.core
+	@$(BIN)/pellucid diagnose penguins --target body_mass_g --hidden 16 --learning-rate 0.001 \
+	    --steps 1000 --raw
+
+test: $(VENV)/.all
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: format-check lint types layers promises docs test
+
+format: $(VENV)/.all
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+.PHONY: format-check
+format-check: $(VENV)/.all
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.all
+	$(BIN)/ruff check .
+
+types: $(VENV)/.all
+	$(BIN)/pyright
+
+layers: $(VENV)/.all
+	$(BIN)/lint-imports
+
+promises: $(VENV)/.all
+	$(BIN)/python tools/promises.py
+
+docs: $(VENV)/.all
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.all
+	$(BIN)/python benchmarks/train.py
+
+clean:
+	rm -rf build site $(VENV)
+
+# --- set-up ---------------------------------------------------------------------------------------
+
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Pellucid needs Python 3.11 or newer; name one with: make PYTHON=python3.12 run"; exit 2; }
+	@command -v c++ >/dev/null || command -v g++ >/dev/null || [ -n "$$CXX" ] || \
+	    { echo "Pellucid needs a C++20 compiler; on Debian or Ubuntu: apt-get install g++"; exit 2; }
+	@echo "Making the virtual environment $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV) || \
+	    { echo "venv is missing; on Debian or Ubuntu: apt-get install python3-venv"; exit 2; }
+	@$(PIP) --upgrade pip
+	@touch $@
+
+$(VENV)/.build-tools: $(VENV)/.venv constraints.txt
+	@echo "Installing the build tools ..."
+	@$(PIP) scikit-build-core nanobind cmake ninja
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.build-tools pyproject.toml constraints.txt $(KERNEL)
+	@echo "Installing Pellucid and compiling its kernel (about a minute) ..."
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.all: $(VENV)/.core
+	@echo "Installing the extras and the test tools ..."
+	@$(PIP) --no-build-isolation --editable ".[all]" --group dev
+	@touch $@

@@ -1,0 +1,66 @@
+"""Pellucid: feedforward networks that you can see through.
+
+Every public name is imported when it is first used, so that `import pellucid` stays light.
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import plot as plot
+    from ._errors import InvalidFile as InvalidFile
+    from ._errors import InvalidInput as InvalidInput
+    from ._errors import InvalidTable as InvalidTable
+    from ._errors import MissingDependency as MissingDependency
+    from ._errors import PellucidError as PellucidError
+    from ._errors import PellucidWarning as PellucidWarning
+    from ._errors import UnsupportedLayer as UnsupportedLayer
+    from .diagnosis import Recipe as Recipe
+    from .diagnosis import Verdict as Verdict
+    from .diagnosis import diagnose as diagnose
+    from .network import Activation as Activation
+    from .network import Network as Network
+    from .network import initialize as initialize
+    from .network import load as load
+    from .network import save as save
+    from .report import write_report as write_report
+    from .training import Grid as Grid
+    from .training import History as History
+    from .training import Run as Run
+    from .training import train as train
+    from .training import train_many as train_many
+
+_PACKAGES = ("datasets", "likelihoods", "network", "plot", "training", "diagnosis", "report")
+_PUBLIC = {
+    "_errors": (
+        "InvalidFile",
+        "InvalidInput",
+        "InvalidTable",
+        "MissingDependency",
+        "PellucidError",
+        "PellucidWarning",
+        "UnsupportedLayer",
+    ),
+    "diagnosis": ("Recipe", "Verdict", "diagnose"),
+    "network": ("Activation", "Network", "initialize", "load", "save"),
+    "report": ("write_report",),
+    "training": ("Grid", "History", "Run", "train", "train_many"),
+}
+_HOME = {name: package for package, names in _PUBLIC.items() for name in names}
+
+__version__ = _version("pellucid")
+__all__ = ["datasets", "plot", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f".{name}", __name__)
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
