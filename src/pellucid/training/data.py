@@ -1,0 +1,113 @@
+"""Rows as the engine wants them: float32 inputs, checked targets, and the likelihood they fit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import InvalidInput
+from .._kernels import ReferenceFunctions
+from .._shapes import Array, Float32
+from ..likelihoods import Likelihood
+from ..likelihoods import likelihood as as_likelihood
+from ..network import Activation
+
+Validation = tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Training rows, validation rows or None, their likelihood, and the output width."""
+
+    X: Float32[Array, "n d_in"]
+    y: Array
+    X_validation: Float32[Array, "n_validation d_in"] | None
+    y_validation: Array | None
+    likelihood: Likelihood
+    d_out: int
+
+    @property
+    def functions(self) -> ReferenceFunctions:
+        """What the NumPy twin computes with: the project's own tables."""
+        return ReferenceFunctions(
+            activation=lambda name, parameters: Activation(name, parameters),
+            likelihood=as_likelihood,
+        )
+
+
+def training_data(
+    X: ArrayLike,
+    y: ArrayLike,
+    likelihood: str | Likelihood | None,
+    d_out: int | None,
+    validation: Validation | None,
+) -> TrainingData:
+    """Check the rows; `d_out` None takes the output width from the targets."""
+    y = _targets(y, "y")
+    family = as_likelihood(likelihood or _usual_likelihood(y))
+    rows = _inputs(X, "X")
+    width = _output_width(family, y) if d_out is None else d_out
+    targets = _checked(family, y, width, rows, "X and y")
+    X_validation = y_validation = None
+    if validation is not None:
+        X_validation = _inputs(validation[0], "the validation inputs")
+        y_validation = _targets(validation[1], "the validation targets")
+        y_validation = _checked(family, y_validation, width, X_validation, "the validation pair")
+        if X_validation.shape[1] != rows.shape[1]:
+            raise InvalidInput(
+                f"the validation inputs have {X_validation.shape[1]} columns and X has "
+                f"{rows.shape[1]}; both need the same columns."
+            )
+    return TrainingData(rows, targets, X_validation, y_validation, family, width)
+
+
+def _usual_likelihood(y: Array) -> str:
+    return "gaussian" if y.dtype.kind == "f" else "categorical"
+
+
+def _output_width(family: Likelihood, y: Array) -> int:
+    if family.target_kind == "label":
+        return int(y.max()) + 1 if y.size and y.dtype.kind in "iub" else 1
+    return y.shape[1] if y.ndim == 2 else 1
+
+
+def _inputs(X: ArrayLike, name: str) -> Float32[Array, "n d_in"]:
+    rows = np.asarray(X)
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise InvalidInput(
+            f"{name} has shape {rows.shape} and type {rows.dtype}; it needs numbers in rows and "
+            "columns, (n, d_in). One column is X.reshape(-1, 1)."
+        )
+    if not np.isfinite(rows).all():
+        i, j = np.argwhere(~np.isfinite(rows))[0]
+        raise InvalidInput(
+            f"{name} holds {rows[i, j]} in row {i}, column {j}; fill or drop such rows first."
+        )
+    return _as_float32(rows, name)
+
+
+def _as_float32(values: Array, name: str) -> Array:
+    if values.size and np.abs(values, dtype=np.float64).max() > np.finfo(np.float32).max:
+        raise InvalidInput(f"{name} holds numbers beyond 3.4e38, float32's range; scale them down.")
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def _targets(y: ArrayLike, name: str) -> Array:
+    targets = np.asarray(y)
+    if targets.dtype.kind not in "fiub" or targets.ndim not in (1, 2):
+        raise InvalidInput(
+            f"{name} has shape {targets.shape} and type {targets.dtype}; it needs labels 0, 1, ... "
+            "(n,) or real numbers (n,) or (n, d_out). datasets.as_table turns names into labels."
+        )
+    return targets
+
+
+def _checked(family: Likelihood, y: Array, d_out: int, rows: Array, pair: str) -> Array:
+    if len(y) != len(rows) or not len(rows):
+        raise InvalidInput(
+            f"{pair} have {len(rows)} and {len(y)} rows; they need the same number, at least one."
+        )
+    targets = family.check_targets(y, d_out)
+    if family.target_kind == "label":
+        return targets
+    return _as_float32(targets, "y")

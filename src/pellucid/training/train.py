@@ -1,0 +1,197 @@
+"""`train` fits one network, `train_many` a whole grid in one native call."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _kernels
+from .._errors import InvalidInput
+from ..likelihoods import Likelihood
+from ..network import Network, as_activation, initialize
+from .data import TrainingData, Validation, training_data
+from .history import History
+from .progress import Progress, progress_bar
+from .run import Grid, Run
+from .settings import Settings, settings_from, settings_grid
+
+
+def train(
+    network: Network | Sequence[int],
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    likelihood: str | Likelihood | None = None,
+    validation: Validation | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+    engine: str = "auto",
+    **settings: Any,
+) -> Run:
+    """Train one network and return it with its history.
+
+    Parameters
+    ----------
+    network
+        Widths `[d_0, ..., d_L]` of a network to initialize, or a `Network` to go on from, which
+        brings its own activations.
+    X, y
+        Inputs (n, d_in) and targets: whole-number labels (n,), or real numbers (n,) or (n, d_out).
+    likelihood
+        "categorical", "bernoulli" or "gaussian"; by default the first for whole-number labels and
+        the last for real numbers. Losses are in nats.
+    validation
+        A pair (X, y) of held-out rows whose loss is recorded too; they never change the training.
+    threads, progress, engine
+        As in `train_many`.
+    settings
+        Fields of `Settings` other than `hidden`: activation, scheme, optimizer, learning_rate,
+        momentum, nesterov, beta1, beta2, epsilon, weight_decay, steps, batch_size, seed,
+        record_every.
+
+    Raises
+    ------
+    InvalidInput
+        Shapes that do not fit together, unknown names, numbers out of range, NaN in the data.
+    """
+    widths = network.widths if isinstance(network, Network) else tuple(network)
+    one = settings_from(settings | {"hidden": widths[1:-1]})
+    if isinstance(network, Network):
+        start = network
+    else:
+        start = initialize(widths, activation=one.activation, scheme=one.scheme, seed=one.seed)
+    data = training_data(X, y, likelihood, start.d_out, validation)
+    return _run([(one, start)], data, threads, progress, engine)[0]
+
+
+def train_many(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    hidden: Sequence[Sequence[int]],
+    seed: Any = 0,
+    learning_rate: Any = 0.01,
+    activation: Any = "relu",
+    scheme: Any = "torch",
+    optimizer: Any = "adam",
+    momentum: Any = 0.0,
+    nesterov: Any = False,
+    beta1: Any = 0.9,
+    beta2: Any = 0.999,
+    epsilon: Any = 1e-8,
+    weight_decay: Any = 0.0,
+    steps: Any = 1000,
+    batch_size: Any = None,
+    record_every: Any = None,
+    likelihood: str | Likelihood | None = None,
+    validation: Validation | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+    engine: str = "auto",
+) -> Grid:
+    """Train a grid of networks on the same rows, one network to a thread.
+
+    Every setting is one value or a list of values; the grid is the product of the lists, the first
+    one in the order of this signature outermost. `hidden` is always a list of lists of widths; `[]`
+    is a linear model. Results do not depend on the number of threads.
+
+    Parameters
+    ----------
+    X, y, likelihood, validation
+        As in `train`; the output width follows from `y`.
+    threads
+        How many networks train at once; by default one for each processor.
+    progress
+        True draws a bar, False does not, None does on a terminal; or a function of
+        (steps done, steps in all).
+    engine
+        "auto", "kernel" (compiled) or "reference" (the NumPy twin: slow, for checking).
+
+    Returns
+    -------
+    Grid
+        One `Run` per network. After Ctrl-C it holds what was reached, marked "interrupted".
+
+    Raises
+    ------
+    InvalidInput
+        As in `train`.
+    """
+    arguments = dict(locals())
+    grid = settings_grid({f.name: arguments[f.name] for f in fields(Settings)})
+    data = training_data(X, y, likelihood, None, validation)
+    jobs = [(one, _initial(one, data)) for one in grid]
+    return Grid(tuple(_run(jobs, data, threads, progress, engine)))
+
+
+def _initial(settings: Settings, data: TrainingData) -> Network:
+    widths = [data.X.shape[1], *settings.hidden, data.d_out]
+    return initialize(
+        widths, activation=settings.activation, scheme=settings.scheme, seed=settings.seed
+    )
+
+
+def _run(
+    starts: list[tuple[Settings, Network]],
+    data: TrainingData,
+    threads: int | None,
+    progress: bool | Progress | None,
+    engine: str,
+) -> list[Run]:
+    jobs = [_job(settings, network, data) for settings, network in starts]
+    with progress_bar(progress) as report:
+        results = _kernels.train_networks(
+            data.X,
+            data.y,
+            jobs,
+            X_validation=data.X_validation,
+            y_validation=data.y_validation,
+            threads=threads or 0,
+            progress=report,
+            engine=engine,
+            functions=data.functions,
+        )
+    return [
+        Run(
+            network=network.astype("float32").with_parameters(result.parameters),
+            history=History(result.steps, result.losses, result.validation_losses),
+            settings=settings,
+            likelihood=data.likelihood.name,
+            status=result.status,
+            steps_done=result.steps_done,
+        )
+        for (settings, network), result in zip(starts, results, strict=True)
+    ]
+
+
+def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.TrainingJob:
+    if network.d_in != data.X.shape[1]:
+        raise InvalidInput(
+            f"the network takes {network.d_in} inputs and X has {data.X.shape[1]} columns; "
+            "the first width must be the number of columns."
+        )
+    if network.output_activation != as_activation("identity"):
+        raise InvalidInput(
+            f"the network ends in {network.output_activation.name}; training needs raw outputs "
+            "(output_activation identity), since the likelihood holds the last nonlinearity."
+        )
+    return _kernels.TrainingJob(
+        widths=network.widths,
+        parameters=network.parameters().astype(np.float32),
+        activations=tuple((a.name, a.parameters) for a in network.activations),
+        likelihood=data.likelihood.name,
+        optimizer=settings.optimizer,
+        learning_rate=settings.learning_rate,
+        momentum=settings.momentum,
+        nesterov=settings.nesterov,
+        beta1=settings.beta1,
+        beta2=settings.beta2,
+        epsilon=settings.epsilon,
+        weight_decay=settings.weight_decay,
+        steps=settings.steps,
+        batch_size=settings.batch_size or 0,
+        seed=settings.seed,
+        record_every=settings.recording_interval,
+    )

@@ -1,0 +1,196 @@
+"""`train` and `train_many`: what they return, what they refuse, that threads change nothing."""
+
+import numpy as np
+import pytest
+
+import pellucid
+from pellucid import InvalidInput
+from pellucid.training import OPTIMIZERS
+
+
+@pytest.fixture(scope="module")
+def rows():
+    data = pellucid.datasets.spirals(120, seed=0)
+    return data.X, data.y
+
+
+def small(rows, **settings):
+    return pellucid.train([2, 5, 2], *rows, **({"steps": 30, "record_every": 10} | settings))
+
+
+def test_history_holds_the_chosen_steps_and_the_end(rows):
+    run = small(rows, validation=rows)
+    np.testing.assert_array_equal(run.history.steps, [0, 10, 20, 30])
+    assert len(run.history.validation_loss) == 4
+    np.testing.assert_allclose(run.history.validation_loss, run.history.loss, rtol=1e-5)
+    assert run.history.to_frame().columns == ["step", "loss", "validation_loss"]
+    assert (run.status, run.steps_done) == ("finished", 30)
+
+
+def test_the_last_loss_is_that_of_the_returned_network(rows):
+    run = small(rows, batch_size=16)
+    expected = run.network.backward(*rows, likelihood="categorical").loss
+    assert run.loss == pytest.approx(expected, rel=1e-5)
+
+
+def test_training_goes_on_from_a_given_network(rows):
+    first = small(rows, optimizer="sgd")
+    again = pellucid.train(first.network, *rows, steps=0)
+    assert again.network == first.network
+    halves = pellucid.train(first.network, *rows, optimizer="sgd", steps=30)
+    whole = small(rows, optimizer="sgd", steps=60)
+    np.testing.assert_array_equal(halves.network.parameters(), whole.network.parameters())
+
+
+def test_a_network_keeps_its_own_activations_per_layer(rows):
+    start = pellucid.initialize([2, 5, 5, 2], activation="tanh", seed=1)
+    run = pellucid.train(start, *rows, steps=5)
+    assert [a.name for a in run.network.activations] == ["tanh", "tanh"]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_each_optimizer_lowers_the_loss(rows, optimizer):
+    run = small(rows, optimizer=optimizer, steps=200, learning_rate=0.05)
+    assert run.loss < run.history.loss[0]
+
+
+def test_the_grid_is_the_product_with_the_first_setting_outermost(rows):
+    grid = pellucid.train_many(
+        *rows, hidden=[[], [3]], seed=[0, 1], learning_rate=[0.1, 0.2], steps=3
+    )
+    got = [(r.settings.hidden, r.settings.seed, r.settings.learning_rate) for r in grid]
+    assert got == [(h, s, lr) for h in ((), (3,)) for s in (0, 1) for lr in (0.1, 0.2)]
+    frame = grid.to_frame()
+    assert frame.height == 8
+    assert frame["hidden"].to_list()[0] == []
+
+
+def test_a_grid_run_equals_the_single_run(rows):
+    grid = pellucid.train_many(*rows, hidden=[[5], [7, 3]], seed=[3, 4], steps=40, batch_size=25)
+    for run in grid:
+        one = pellucid.train([2, *run.settings.hidden, 2], *rows, seed=run.settings.seed, steps=40,
+                             batch_size=25)  # fmt: skip
+        np.testing.assert_array_equal(run.network.parameters(), one.network.parameters())
+
+
+def test_results_do_not_depend_on_the_number_of_threads(rows):
+    grids = [
+        pellucid.train_many(*rows, hidden=[[4], [40], [8, 8]], seed=range(4), steps=50, threads=t)
+        for t in (1, 2, 5)
+    ]
+    for grid in grids[1:]:
+        for a, b in zip(grids[0], grid, strict=True):
+            np.testing.assert_array_equal(a.network.parameters(), b.network.parameters())
+            np.testing.assert_array_equal(a.history.loss, b.history.loss)
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+def test_both_engines_fit_a_plane_by_the_gaussian_likelihood(engine):
+    data = pellucid.datasets.plane(100, seed=0, noise=0.0)
+    run = pellucid.train(
+        [2, 1], data.X, data.y, learning_rate=0.05, steps=600, engine=engine, progress=False
+    )
+    assert run.likelihood == "gaussian"
+    assert run.loss == pytest.approx(np.log(2 * np.pi) / 2, abs=1e-5)
+
+
+def test_two_binary_outputs_train_by_the_bernoulli_likelihood(rows):
+    X, y = rows
+    targets = np.column_stack([y, X[:, 0] > 0]).astype(float)
+    run = pellucid.train([2, 16, 2], X, targets, likelihood="bernoulli", steps=300)
+    assert run.loss < 2 * np.log(2)
+
+
+def test_divergence_is_reported_and_leaves_finite_parameters(rows):
+    X, y = rows
+    run = pellucid.train(
+        [2, 8, 1], 1e3 * X, 1e3 * y.astype(float), optimizer="sgd", learning_rate=10.0, steps=100
+    )
+    assert run.status == "diverged"
+    assert run.steps_done < 100
+    assert np.isfinite(run.network.parameters()).all()
+
+
+def test_progress_function_hears_the_end(rows):
+    heard = []
+    small(rows, progress=lambda done, total: heard.append((done, total)))
+    assert heard[-1] == (30, 30)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"learning_rate": -1}, "learning_rate"),
+        ({"learning_rate": float("nan")}, "learning_rate"),
+        ({"learning_rate": "fast"}, "learning_rate"),
+        ({"optimizer": "adagrad"}, "sgd, adam, adamw"),
+        ({"activation": "swoosh"}, "relu"),
+        ({"scheme": "magic"}, "torch"),
+        ({"steps": -1}, "at least 0"),
+        ({"steps": 1.5}, "whole number"),
+        ({"batch_size": 0}, "at least 1"),
+        ({"momentum": 1.5}, "0 to 1"),
+        ({"optimizer": "sgd", "nesterov": True}, "momentum"),
+        ({"rate": 0.1}, "learning_rate"),
+        ({"likelihood": "poissonish"}, "gaussian"),
+        ({"engine": "warp"}, "kernel"),
+        ({"threads": -3}, "threads"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_one_sentence(rows, settings, words):
+    with pytest.raises(InvalidInput, match=words) as caught:
+        small(rows, **settings)
+    assert "\n" not in str(caught.value)
+
+
+def bad(X=None, y=None, **more):
+    data = pellucid.datasets.spirals(20, seed=0)
+    return pellucid.train(
+        more.pop("network", [2, 3, 2]),
+        data.X if X is None else X,
+        data.y if y is None else y,
+        steps=1,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ({"X": np.zeros(20)}, "rows and columns"),
+        ({"X": np.zeros((19, 2))}, "same number"),
+        ({"X": np.full((20, 2), np.nan)}, "row 0, column 0"),
+        ({"X": np.full((20, 2), 1e39)}, "float32"),
+        ({"X": np.zeros((20, 3))}, "2 inputs"),
+        ({"X": [["a", "b"]] * 20}, "numbers"),
+        ({"y": ["a"] * 20}, "labels"),
+        ({"y": np.full(20, 2)}, "2"),
+        ({"y": np.full(20, -1)}, "-1"),
+        ({"network": [2]}, "2"),
+        ({"network": [2, 0, 2]}, "width"),
+        ({"network": [2, 2.5, 2]}, "whole number"),
+        ({"validation": (np.zeros((3, 1)), np.zeros(3, int))}, "columns"),
+    ],
+)
+def test_data_that_does_not_fit_is_refused_in_one_sentence(case, words):
+    with pytest.raises(InvalidInput, match=words) as caught:
+        bad(**case)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("hidden", [[8], [], 8, [[0]], [["a"]]])
+def test_hidden_of_a_grid_is_a_list_of_lists(rows, hidden):
+    with pytest.raises(InvalidInput, match="hidden"):
+        pellucid.train_many(*rows, hidden=hidden)
+
+
+def test_ctrl_c_keeps_what_is_done(rows):
+    import os
+    import signal
+    import threading
+
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    grid = pellucid.train_many(*rows, hidden=[[4], [200, 200]], seed=range(4), steps=200_000)
+    assert grid.interrupted
+    assert all(np.isfinite(net.parameters()).all() for net in grid.networks)
+    assert "interrupted" in repr(grid)
