@@ -1,5 +1,17 @@
 """Shapes and types of every pellucid function are checked while the tests run."""
 
-from jaxtyping import install_import_hook
+import jaxtyping
+import pytest
+from hypothesis import settings
 
-install_import_hook("pellucid", "beartype.beartype")
+jaxtyping.install_import_hook("pellucid", "typechecking.check")
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("ci")
+
+
+@pytest.fixture
+def as_users_run():
+    """Switch the type checks off: what a user's wrong argument meets is then our own message."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
