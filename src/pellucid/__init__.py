@@ -4,7 +4,6 @@ Every public name is imported when it is first used, so that `import pellucid` s
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,11 +49,14 @@ _PUBLIC = {
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
-__version__ = _version("pellucid")
 __all__ = ["datasets", "plot", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pellucid")
     if name in _PACKAGES:
         return import_module(f".{name}", __name__)
     if name in _HOME:

@@ -1,5 +1,9 @@
 """`train` and `train_many`: what they return, what they refuse, that threads change nothing."""
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 
@@ -117,6 +121,7 @@ def test_progress_function_hears_the_end(rows):
     assert heard[-1] == (30, 30)
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -129,7 +134,7 @@ def test_progress_function_hears_the_end(rows):
         ({"steps": -1}, "at least 0"),
         ({"steps": 1.5}, "whole number"),
         ({"batch_size": 0}, "at least 1"),
-        ({"momentum": 1.5}, "0 to 1"),
+        ({"momentum": 1.5}, "from 0 to 1"),
         ({"optimizer": "sgd", "nesterov": True}, "momentum"),
         ({"rate": 0.1}, "learning_rate"),
         ({"likelihood": "poissonish"}, "gaussian"),
@@ -154,6 +159,7 @@ def bad(X=None, y=None, **more):
     )
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize(
     ("case", "words"),
     [
@@ -178,6 +184,7 @@ def test_data_that_does_not_fit_is_refused_in_one_sentence(case, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize("hidden", [[8], [], 8, [[0]], [["a"]]])
 def test_hidden_of_a_grid_is_a_list_of_lists(rows, hidden):
     with pytest.raises(InvalidInput, match="hidden"):
@@ -185,12 +192,12 @@ def test_hidden_of_a_grid_is_a_list_of_lists(rows, hidden):
 
 
 def test_ctrl_c_keeps_what_is_done(rows):
-    import os
-    import signal
-    import threading
-
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    grid = pellucid.train_many(*rows, hidden=[[4], [200, 200]], seed=range(4), steps=200_000)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        grid = pellucid.train_many(*rows, hidden=[[4], [200, 200]], seed=range(4), steps=200_000)
+    finally:
+        timer.cancel()
     assert grid.interrupted
     assert all(np.isfinite(net.parameters()).all() for net in grid.networks)
     assert "interrupted" in repr(grid)

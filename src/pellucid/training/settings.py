@@ -37,19 +37,6 @@ class Settings:
     batch_size: int | None = None
     record_every: int | None = None
 
-    def __post_init__(self) -> None:
-        _check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        _check_choice("scheme", self.scheme, SCHEMES)
-        object.__setattr__(self, "activation", as_activation(self.activation))
-        object.__setattr__(self, "hidden", _hidden_widths(self.hidden))
-        for name, least in (("steps", 0), ("batch_size", 1), ("record_every", 1)):
-            object.__setattr__(self, name, _whole_number(name, getattr(self, name), least))
-        object.__setattr__(self, "seed", _whole_number("seed", self.seed, None))
-        for name, low, high in _RANGES:
-            object.__setattr__(self, name, _real_number(name, getattr(self, name), low, high))
-        if self.nesterov and self.momentum == 0:
-            raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
-
     @property
     def recording_interval(self) -> int:
         """Steps between two recorded losses: `record_every`, or about 200 records in all."""
@@ -61,19 +48,34 @@ class Settings:
         return asdict(self) | {"hidden": list(self.hidden), "activation": str(activation)}
 
 
-_RANGES = (
-    ("learning_rate", 0.0, math.inf),
-    ("momentum", 0.0, 1.0),
-    ("beta1", 0.0, 1.0),
-    ("beta2", 0.0, 1.0),
-    ("epsilon", 0.0, math.inf),
-    ("weight_decay", 0.0, math.inf),
-)
+_CHOICES = {"optimizer": OPTIMIZERS, "scheme": SCHEMES}
+_WHOLE = {"seed": -math.inf, "steps": 0, "batch_size": 1, "record_every": 1}
+_REAL = {
+    "learning_rate": math.inf,
+    "momentum": 1.0,
+    "beta1": 1.0,
+    "beta2": 1.0,
+    "epsilon": math.inf,
+    "weight_decay": math.inf,
+}
 _LISTS = (list, tuple, range, np.ndarray)
 
 
-def settings_grid(settings: Mapping[str, Any]) -> Iterator[Settings]:
-    """Yield the product of all settings that are lists, the first one outermost.
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Return the checked `Settings` of one network from what a user gave."""
+    names = [f.name for f in fields(Settings)]
+    for name in values:
+        if name not in names:
+            known = ", ".join(names)
+            raise InvalidInput(f"{name} is no setting of training; there are {known}.")
+    settings = Settings(**{name: _checked(name, value) for name, value in values.items()})
+    if settings.nesterov and settings.momentum == 0:
+        raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
+    return settings
+
+
+def settings_grid(settings: Mapping[str, Any]) -> list[Settings]:
+    """Return the product of all settings that are lists, the first one outermost.
 
     `hidden` is always a list of lists; every other setting is one value or a list of values.
     """
@@ -87,49 +89,57 @@ def settings_grid(settings: Mapping[str, Any]) -> Iterator[Settings]:
     for name, values in zip(settings, choices, strict=True):
         if len(values) == 0:
             raise InvalidInput(f"{name} is an empty list; give at least one value.")
+    return [settings_from(one) for one in _products(list(settings), choices)]
+
+
+def _products(names: list[str], choices: list[Any]) -> Iterator[dict[str, Any]]:
     for values in itertools.product(*choices):
-        yield Settings(**dict(zip(settings, values, strict=True)))
+        yield dict(zip(names, values, strict=True))
 
 
-def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Return the `Settings` of one network; a name that is no setting is an `InvalidInput`."""
-    names = [f.name for f in fields(Settings)]
-    unknown = [name for name in values if name not in names]
-    if unknown:
-        raise InvalidInput(f"{unknown[0]} is no setting of training; there are {', '.join(names)}.")
-    return Settings(**values)
+def _checked(name: str, value: Any) -> Any:
+    if name == "hidden":
+        return _hidden_widths(value)
+    if name == "activation":
+        return as_activation(value)
+    if name in _CHOICES:
+        return _choice(name, value, _CHOICES[name])
+    if name in _WHOLE:
+        optional = name in ("batch_size", "record_every")
+        return None if value is None and optional else _whole_number(name, value, _WHOLE[name])
+    if name in _REAL:
+        return _real_number(name, value, _REAL[name])
+    return bool(value)
 
 
-def _check_choice(name: str, value: Any, table: Mapping[str, Any]) -> None:
+def _choice(name: str, value: Any, table: Mapping[str, Any]) -> str:
     if value not in table:
         raise InvalidInput(f"{name} is {value!r}; choose one of {', '.join(table)}.")
+    return value
 
 
 def _hidden_widths(hidden: Any) -> tuple[int, ...]:
-    try:
-        widths = tuple(_whole_number("a hidden width", w, 1) for w in hidden)
-    except TypeError:
+    if not isinstance(hidden, _LISTS):
         raise InvalidInput(
-            f"hidden is {hidden!r}; it needs a list of widths, such as [8, 8], or []."
-        ) from None
-    return widths  # type: ignore[return-value]  # None only comes out for None, which has no width
+            f"hidden is {hidden!r}; it needs a list of widths, such as [8, 8], or [] for none."
+        )
+    return tuple(_whole_number("a hidden width", width, 1) for width in hidden)
 
 
-def _whole_number(name: str, value: Any, least: int | None) -> int | None:
-    if value is None and name in ("batch_size", "record_every"):
-        return None
+def _whole_number(name: str, value: Any, least: float) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InvalidInput(f"{name} is {value!r}; it needs a whole number.")
-    if least is not None and value < least:
+    if value < least:
         raise InvalidInput(f"{name} is {value}; it needs at least {least}.")
     return int(value)
 
 
-def _real_number(name: str, value: Any, low: float, high: float) -> float:
+def _real_number(name: str, value: Any, high: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} is {value!r}; it needs a number.") from None
-    if not (low <= number <= high) or math.isinf(number):
-        raise InvalidInput(f"{name} is {number:g}; it needs a number from {low:g} to {high:g}.")
+    if not (0 <= number <= high) or math.isinf(number):
+        most = "up" if math.isinf(high) else f"to {high:g}"
+        raise InvalidInput(f"{name} is {number:g}; it needs a finite number from 0 {most}.")
     return number

@@ -1,0 +1,5 @@
+"""`python -m pellucid` is the command line."""
+
+from .cli import main
+
+main()
