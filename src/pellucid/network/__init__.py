@@ -1,0 +1,27 @@
+"""Feedforward networks: what they are, what they compute, and where they are kept."""
+
+from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
+from .files import load, save
+from .initialization import SCHEMES, Scheme, initialize
+from .network import Layer, Network
+from .passes import BackwardPass, ForwardPass
+from .serialization import from_bytes, read_metadata, to_bytes
+
+__all__ = [
+    "ACTIVATIONS",
+    "SCHEMES",
+    "Activation",
+    "ActivationFamily",
+    "BackwardPass",
+    "ForwardPass",
+    "Layer",
+    "Network",
+    "Scheme",
+    "as_activation",
+    "from_bytes",
+    "initialize",
+    "load",
+    "read_metadata",
+    "save",
+    "to_bytes",
+]

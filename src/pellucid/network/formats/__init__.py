@@ -1,0 +1,1 @@
+"""Networks of other libraries: one file per library, which alone imports it."""

@@ -1,0 +1,231 @@
+"""PyTorch: networks from and to `torch.nn.Sequential`."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._errors import MissingDependency, UnsupportedLayer
+from ..._shapes import Array
+from ..activations import ACTIVATIONS, Activation
+from ..network import Network
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.nn import Sequential
+
+SOFTPLUS_THRESHOLD = 40.0  # log(1 + e^z) = z to the last bit of float64 beyond it
+
+DOES_NOTHING = "nothing"  # an identity while a trained network is used
+
+
+def from_torch(module: "nn.Module") -> Network:
+    """The network that a `torch.nn.Sequential` of `Linear` and activation modules computes.
+
+    Parameters are copied to float32 or float64. Dropout counts as the identity (as in evaluation
+    mode), so does a `Flatten` of rows. `UnsupportedLayer` names the first module that does not fit.
+    """
+    layers: list[tuple[Array, Array]] = []
+    activations: list[Activation | None] = []  # after each Linear; None while there is none
+    for name, child in _flat(module, ""):
+        kind = type(child).__name__
+        if _is_linear(child, name):
+            layers.append(_parameters(child))
+            activations.append(None)
+            continue
+        activation = _activation(child, name)
+        if activation is None:
+            continue
+        if not layers:
+            raise UnsupportedLayer(
+                f"layer {name} is {kind}, before the first Linear; a network begins with Linear: "
+                f"apply {kind} to the inputs yourself."
+            )
+        if activations[-1] is not None:
+            raise UnsupportedLayer(
+                f"layer {name} is {kind}, right after the activation {activations[-1]}; a network "
+                f"has one activation per layer: put a Linear between them."
+            )
+        activations[-1] = activation
+    if not layers:
+        raise UnsupportedLayer(f"the {type(module).__name__} has no Linear; a network needs one.")
+    sigmas = [sigma or Activation("identity") for sigma in activations]
+    return Network([W for W, _ in layers], [b for _, b in layers], sigmas[:-1], sigmas[-1])
+
+
+def to_torch(network: Network) -> "Sequential":
+    """A plain `torch.nn.Sequential` with copies of the parameters, in the same dtype.
+
+    Two activations have no module of that name: `abs` is a `LeakyReLU` of slope -1, and `softplus`
+    has a threshold of 40 where its own default, 20, would round.
+    """
+    torch = _torch()
+    modules = []
+    for W, b, sigma in network.layers:
+        modules.append(_linear(W, b))
+        if sigma.name != "identity":
+            activation = _MODULES[sigma.name](torch, *sigma.parameters)
+            modules.append(activation.to(getattr(torch, W.dtype.name)))
+    return torch.nn.Sequential(*modules)
+
+
+def _torch():
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependency(
+            'PyTorch is needed and not installed: pip install "pellucid[torch]".'
+        ) from None
+    return torch
+
+
+# ---- reading modules
+
+
+def _flat(module: "nn.Module", name: str) -> Iterator[tuple[str, "nn.Module"]]:
+    """The modules of nested `Sequential`s in order, each with its index such as 2 or 0.1."""
+    nn = _torch().nn
+    from torch.nn.modules.lazy import LazyModuleMixin
+
+    if isinstance(module, LazyModuleMixin):
+        raise UnsupportedLayer(_without_weights(name))
+    if module._forward_hooks or module._forward_pre_hooks:
+        raise UnsupportedLayer(
+            f"layer {name or 'the module'} has hooks, which may change what it computes: "
+            f"remove them before loading."
+        )
+    if not isinstance(module, nn.Sequential):
+        yield name or "0", module
+        return
+    if type(module).forward is not nn.Sequential.forward:
+        raise UnsupportedLayer(
+            f"{type(module).__name__} has a forward of its own, which cannot be read: "
+            f"put its layers into a plain nn.Sequential."
+        )
+    for key, child in module._modules.items():  # named_children() would skip a module used twice
+        yield from _flat(child, f"{name}.{key}" if name else key)
+
+
+def _is_linear(module: "nn.Module", name: str) -> bool:
+    torch = _torch()
+    if not isinstance(module, torch.nn.Linear):
+        return False
+    if type(module).forward is not torch.nn.Linear.forward:
+        raise UnsupportedLayer(f"layer {name} is a Linear with a forward of its own.")
+    if module.weight.is_meta:
+        raise UnsupportedLayer(_without_weights(name))
+    return True
+
+
+def _without_weights(name: str) -> str:
+    return f"layer {name or 0} has no weights yet; run the module on some input first, then load."
+
+
+def _parameters(linear: Any) -> tuple[Array, Array]:
+    W = _array(linear.weight)
+    b = np.zeros(len(W), W.dtype) if linear.bias is None else _array(linear.bias)
+    return W, b
+
+
+def _array(tensor: "Tensor") -> Array:
+    """A copy as float32 or float64; shorter floats fit into float32."""
+    torch = _torch()
+    tensor = tensor.detach().cpu()
+    return (tensor if tensor.dtype == torch.float64 else tensor.float()).numpy().copy()
+
+
+def _activation(module: "nn.Module", name: str) -> Activation | None:
+    """The activation that a module is; None where it does nothing to rows of numbers."""
+    kind = type(module).__name__
+    known = getattr(_torch().nn, kind, None) is type(module)
+    found = _READERS[kind](module) if known and kind in _READERS else None
+    if found is None:
+        raise UnsupportedLayer(_why_not(name, kind))
+    return found if isinstance(found, Activation) else None
+
+
+def _why_not(name: str, kind: str) -> str:
+    if kind in ("Softmax", "LogSoftmax"):
+        return (
+            f"layer {name} is {kind}; a network here gives the logits and the categorical "
+            f"likelihood applies the softmax: remove the layer."
+        )
+    return (
+        f"layer {name} is {kind}; a network is a chain of Linear and activations "
+        f"({', '.join(ACTIVATIONS)}), with Dropout, Identity and a Flatten of rows let through."
+    )
+
+
+def _leaky(module: Any) -> Activation:
+    slope = float(module.negative_slope)
+    return Activation("abs") if slope == -1 else Activation("leaky_relu", (slope,))
+
+
+def _prelu(module: Any) -> Activation | None:
+    """Only one slope for all units; its shortest decimal form, which is the same float32."""
+    slopes = set(_array(module.weight).tolist())
+    if len(slopes) != 1:
+        return None
+    slope = _array(module.weight)[0]
+    return Activation("prelu", (float(str(slope)),))
+
+
+def _plain(name: str) -> Callable[[Any], Activation]:
+    return lambda module: Activation(name)
+
+
+def _nothing(module: Any) -> str:
+    return DOES_NOTHING
+
+
+_READERS: dict[str, Callable[[Any], Activation | str | None]] = {
+    "ReLU": _plain("relu"),
+    "Sigmoid": _plain("sigmoid"),
+    "Tanh": _plain("tanh"),
+    "SiLU": _plain("silu"),
+    "Softsign": _plain("softsign"),
+    "LeakyReLU": _leaky,
+    "PReLU": _prelu,
+    "Hardtanh": lambda m: Activation("hardtanh", (m.min_val, m.max_val)),
+    "ReLU6": lambda m: Activation("hardtanh", (0.0, 6.0)),
+    "ELU": lambda m: Activation("elu", (m.alpha,)),
+    "GELU": lambda m: Activation("gelu" if m.approximate == "none" else "gelu_tanh"),
+    "Softplus": lambda m: Activation("softplus") if m.beta == 1 and m.threshold >= 20 else None,
+    "Identity": _nothing,
+    "Dropout": _nothing,
+    "AlphaDropout": _nothing,
+    "FeatureAlphaDropout": _nothing,
+    "Flatten": lambda m: DOES_NOTHING if m.start_dim == 1 else None,
+}
+
+
+# ---- writing modules
+
+
+def _linear(W: Array, b: Array) -> "nn.Linear":
+    """A `Linear` with these parameters, made without drawing from torch's global generator."""
+    torch = _torch()
+    dtype = getattr(torch, W.dtype.name)
+    empty = torch.nn.Linear(W.shape[1], W.shape[0], device="meta", dtype=dtype)
+    linear = empty.to_empty(device="cpu")
+    with torch.no_grad():
+        linear.weight.copy_(torch.tensor(W))
+        linear.bias.copy_(torch.tensor(b))
+    return linear
+
+
+_MODULES: dict[str, Callable[..., Any]] = {
+    "relu": lambda torch: torch.nn.ReLU(),
+    "leaky_relu": lambda torch, slope: torch.nn.LeakyReLU(slope),
+    "prelu": lambda torch, slope: torch.nn.PReLU(init=slope, dtype=torch.float64),
+    "hardtanh": lambda torch, low, high: torch.nn.Hardtanh(low, high),
+    "abs": lambda torch: torch.nn.LeakyReLU(-1.0),
+    "sigmoid": lambda torch: torch.nn.Sigmoid(),
+    "tanh": lambda torch: torch.nn.Tanh(),
+    "elu": lambda torch, alpha: torch.nn.ELU(alpha),
+    "gelu": lambda torch: torch.nn.GELU(),
+    "gelu_tanh": lambda torch: torch.nn.GELU(approximate="tanh"),
+    "silu": lambda torch: torch.nn.SiLU(),
+    "softplus": lambda torch: torch.nn.Softplus(threshold=SOFTPLUS_THRESHOLD),
+    "softsign": lambda torch: torch.nn.Softsign(),
+}

@@ -1,0 +1,283 @@
+"""Files: what is saved comes back, and no other bytes do any harm."""
+
+import json
+import os
+import stat
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pellucid import Activation, InvalidFile, InvalidInput, Network, initialize, load, save
+from pellucid.network import files as files_module
+from pellucid.network import from_bytes, read_metadata, to_bytes
+
+MIXED = Network(
+    [np.arange(6.0).reshape(3, 2), np.ones((2, 3)), [[1.0, -1.0]]],
+    [np.zeros(3), [0.5, -0.5], [2.0]],
+    ["tanh", Activation("leaky_relu", (0.1,))],
+    "sigmoid",
+)
+NETWORKS = [initialize([2, 4, 2]), initialize([3, 1], dtype="float64"), MIXED]
+DATA = to_bytes(MIXED)
+
+
+def rewritten(change):
+    """The file of MIXED with its header changed; `change` gets the dictionary."""
+    length = struct.unpack("<Q", DATA[:8])[0]
+    header = json.loads(DATA[8 : 8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + DATA[8 + length :]
+
+
+# ---- round trips
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=repr)
+def test_what_is_saved_comes_back(net, tmp_path):
+    path = tmp_path / "net.pellucid"
+    save(net, path)
+    for back in (load(path), load(str(path)), from_bytes(to_bytes(net))):
+        assert back == net
+        assert back.dtype == net.dtype
+    assert path.read_bytes() == to_bytes(net)
+
+
+def test_infinities_and_minus_zero_survive():
+    net = Network([[[np.inf, -0.0]]], [[np.nan]])
+    back = from_bytes(to_bytes(net))
+    assert back.parameters().tobytes() == net.parameters().tobytes()
+
+
+def test_the_file_is_a_safetensors_file(tmp_path):
+    arrays = safetensors.numpy.load(DATA)
+    assert sorted(arrays) == [f"layers.{i}.{part}" for i in range(3) for part in ("bias", "weight")]
+    np.testing.assert_array_equal(arrays["layers.0.weight"], MIXED.weights[0])
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(DATA)
+    with safetensors.safe_open(path, "np") as file:
+        assert file.metadata()["format"] == "pellucid"
+
+
+def test_texts_can_be_kept_with_a_network(tmp_path):
+    data = to_bytes(MIXED, {"target": "species", "größe": "ß"})
+    assert read_metadata(data) == {"target": "species", "größe": "ß"}
+    assert from_bytes(data) == MIXED
+    save(MIXED, tmp_path / "a", {"note": "x"})
+    assert read_metadata((tmp_path / "a").read_bytes()) == {"note": "x"}
+    with pytest.raises(InvalidInput, match="are taken"):
+        to_bytes(MIXED, {"format": "mine"})
+
+
+# ---- writing
+
+
+def test_writing_replaces_the_old_file_and_leaves_nothing_else(tmp_path):
+    path = tmp_path / "net.pellucid"
+    for net in NETWORKS:
+        save(net, path)
+    assert load(path) == NETWORKS[-1]
+    assert os.listdir(tmp_path) == ["net.pellucid"]
+    assert stat.S_IMODE(path.stat().st_mode) & 0o400
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "net.pellucid"
+    save(MIXED, path)
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files_module.os, "fsync", full_disk)
+    with pytest.raises(InvalidFile, match="no space left"):
+        save(NETWORKS[0], path)
+    assert load(path) == MIXED
+    assert os.listdir(tmp_path) == ["net.pellucid"]
+
+
+def test_a_folder_that_does_not_exist_is_one_sentence(tmp_path):
+    with pytest.raises(InvalidFile, match=r"cannot write .*no such file or directory"):
+        save(MIXED, tmp_path / "nowhere" / "net.pellucid")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(InvalidFile, match="cannot write"):
+        save(MIXED, tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+# ---- reading what is not one of ours
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "0 bytes"),
+        (b"short", "5 bytes"),
+        (b"x,y\n1,2\n" * 50, "not a pellucid file"),
+        (b"PK\x03\x04" + bytes(100), "zip archive"),
+        (b"\x80\x04" + bytes(100), "pickle"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "HDF5"),
+        (struct.pack("<Q", 2**63) + b"{}", "not a pellucid file"),
+        (struct.pack("<Q", 2) + b"[]", "header"),
+        (struct.pack("<Q", 2) + b"{}", "another program"),
+        (struct.pack("<Q", 4) + b"\xff\xfe\xfd\xfc", "header"),
+        (struct.pack("<Q", 100_000) + b"[" * 100_000, "header"),
+        (struct.pack("<Q", 9000) + b"1" * 9000, "header"),
+        (safetensors.numpy.save({"a": np.ones(3)}), "another program"),
+        (DATA[:-1], "cut off"),
+        (DATA[:200], "not a pellucid file"),
+        (DATA + b"\0", "1 bytes too many"),
+    ],
+)
+def test_other_bytes_are_one_sentence(data, words, tmp_path):
+    path = tmp_path / "a.pellucid"
+    path.write_bytes(data)
+    with pytest.raises(InvalidFile, match=words) as error:
+        load(path)
+    assert str(path) in str(error.value)
+    assert str(error.value).endswith(".")
+    with pytest.raises(InvalidFile, match=words):
+        from_bytes(data)
+
+
+def set_entry(name, **changes):
+    return lambda header: header[name].update(changes)
+
+
+def describe(text):
+    return lambda header: header["__metadata__"].update(network=text)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda h: h["__metadata__"].update(version="2"), "version '2'.*reads version 1"),
+        (lambda h: h["__metadata__"].update(note=3), "metadata"),
+        (lambda h: h.update(__metadata__=[]), "header"),
+        (lambda h: h.pop("layers.1.bias"), "arrays are not those"),
+        (lambda h: h.update(more=h["layers.1.bias"]), "arrays are not those"),
+        (set_entry("layers.0.weight", dtype="I64"), "layers.0.weight"),
+        (set_entry("layers.0.weight", dtype=["F64"]), "layers.0.weight"),
+        (set_entry("layers.0.weight", shape=[2, 2]), "layers.0.weight"),
+        (set_entry("layers.0.weight", shape=[2, 3]), "fit together"),
+        (set_entry("layers.0.weight", shape=[2**40, 2**40]), "layers.0.weight"),
+        (set_entry("layers.0.weight", shape=[-3, -2]), "layers.0.weight"),
+        (set_entry("layers.0.weight", shape=[3.0, 2.0]), "layers.0.weight"),
+        (set_entry("layers.0.weight", shape=[6]), "layers.0.weight"),
+        (set_entry("layers.0.bias", data_offsets=[0, 24]), "layers.0.bias"),
+        (set_entry("layers.0.bias", data_offsets="ab"), "layers.0.bias"),
+        (lambda h: h.update({"layers.2.bias": 3}), "layers.2.bias"),
+        (describe("{"), "activations"),
+        (describe("[]"), "activations"),
+        (describe("[" * 50_000), "activations"),
+        (describe('{"activations": []}'), "activations"),
+        (describe('{"activations": [["rely", []]], "output_activation": ["relu", []]}'), "activ"),
+        (describe('{"activations": [["elu", [NaN]]], "output_activation": ["relu", []]}'), "activ"),
+        (describe('{"activations": [], "output_activation": ["relu", []]}'), "arrays are not"),
+    ],
+)
+def test_a_changed_header_is_one_sentence(change, words):
+    with pytest.raises(InvalidFile, match=words):
+        from_bytes(rewritten(change))
+
+
+def test_duplicated_names_are_refused():
+    data = DATA.replace(b'"layers.0.bias"', b'"layers.1.bias"')
+    with pytest.raises(InvalidFile, match="header"):
+        from_bytes(data)
+
+
+def test_mixed_types_are_refused():
+    """Float32 weights beside float64 biases cannot have been saved here."""
+    arrays = {"layers.0.weight": ("F32", [1, 1], 0, 4), "layers.0.bias": ("F64", [1], 4, 12)}
+    header = {
+        name: {"dtype": dtype, "shape": shape, "data_offsets": [start, stop]}
+        for name, (dtype, shape, start, stop) in arrays.items()
+    }
+    network = '{"activations": [], "output_activation": ["identity", []]}'
+    header["__metadata__"] = {"format": "pellucid", "version": "1", "network": network}
+    text = json.dumps(header).encode()
+    with pytest.raises(InvalidFile, match="mix"):
+        from_bytes(struct.pack("<Q", len(text)) + text + bytes(12))
+
+
+def reads_or_refuses(data):
+    try:
+        network = from_bytes(data)
+    except InvalidFile:
+        return
+    assert from_bytes(to_bytes(network)).widths == network.widths
+
+
+@given(st.lists(st.tuples(st.integers(0, len(DATA) - 1), st.integers(0, 255)), max_size=6))
+def test_changed_bytes_give_a_network_or_one_sentence(changes):
+    data = bytearray(DATA)
+    for position, byte in changes:
+        data[position] = byte
+    reads_or_refuses(bytes(data))
+
+
+HEADER_LENGTH = struct.unpack("<Q", DATA[:8])[0]
+
+
+@given(st.data())
+def test_changed_headers_give_a_network_or_one_sentence(data):
+    """JSON that is valid and wrong: one value of the header replaced by any other."""
+    header = json.loads(DATA[8 : 8 + HEADER_LENGTH])
+    inner = data.draw(st.sampled_from(list(header.values())))
+    key = data.draw(st.sampled_from(list(inner)))
+    scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+    inner[key] = data.draw(st.recursive(scalars, lambda s: st.lists(s, max_size=3), max_leaves=5))
+    text = json.dumps(header).encode()
+    reads_or_refuses(struct.pack("<Q", len(text)) + text + DATA[8 + HEADER_LENGTH :])
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_refused(data):
+    with pytest.raises(InvalidFile):
+        from_bytes(data)
+
+
+@given(st.integers(0, len(DATA) - 1))
+def test_every_beginning_of_a_file_is_refused(length):
+    with pytest.raises(InvalidFile):
+        from_bytes(DATA[:length])
+
+
+# ---- what load takes
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    with pytest.raises(InvalidFile, match="no such file"):
+        load(tmp_path / "none.pellucid")
+    with pytest.raises(InvalidFile, match="no path"):
+        load("a\0b")
+
+
+def test_only_regular_files_are_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(InvalidFile, match="not a file"):
+            load(path)
+
+
+def test_a_huge_foreign_file_is_turned_away_unread(tmp_path):
+    """Sparse files of 1 TB: what they begin with is enough."""
+    path = tmp_path / "huge"
+    for begin, words in ((b"\xff" * 8, "not a pellucid file"), (DATA, "bytes too many")):
+        with open(path, "wb") as file:
+            file.write(begin)
+            file.truncate(2**40)
+        with pytest.raises(InvalidFile, match=words):
+            load(path)
+
+
+def test_other_objects_are_one_sentence():
+    with pytest.raises(InvalidInput, match="got a int; load takes the path"):
+        load(3)
