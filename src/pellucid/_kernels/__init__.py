@@ -1,0 +1,12 @@
+"""Training as plain functions over arrays: a C++ kernel and its NumPy twin."""
+
+from .engine import native_module, train_networks
+from .jobs import ReferenceFunctions, TrainingJob, TrainingResult
+
+__all__ = [
+    "ReferenceFunctions",
+    "TrainingJob",
+    "TrainingResult",
+    "native_module",
+    "train_networks",
+]

@@ -1,0 +1,231 @@
+// The Python module pellucid._kernels._native: arrays in, threads, signals and progress.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "dispatch.hpp"
+#include "pool.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace pellucid;
+
+namespace {
+
+const std::vector<std::string> activation_names{
+    "identity", "relu", "leaky_relu", "prelu", "hardtanh", "abs", "sigmoid", "tanh",
+    "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
+const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
+const std::vector<std::string> optimizer_names{"sgd", "adam", "adamw"};
+const std::vector<std::string> status_names{"finished", "interrupted", "diverged"};
+const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
+                                              "square_root"};
+
+template <class Enum>
+Enum lookup(const std::vector<std::string>& names, const std::string& name) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) throw nb::value_error(("unknown name: " + name).c_str());
+    return Enum(at - names.begin());
+}
+
+using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Writable = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void need(bool condition, const char* what) {
+    if (!condition) throw nb::value_error(what);
+}
+
+// Training or validation rows; keeps the arrays alive.
+struct Data {
+    Matrix X;
+    std::optional<Labels> labels;
+    std::optional<Matrix> targets;
+
+    Data(Matrix X, std::optional<Labels> labels, std::optional<Matrix> targets)
+        : X(X), labels(labels), targets(targets) {
+        need(labels.has_value() != targets.has_value(), "give labels or targets");
+        need(X.shape(0) > 0 && X.shape(0) < (size_t(1) << 31), "1 to 2^31 - 1 rows");
+        need((labels ? labels->shape(0) : targets->shape(0)) == X.shape(0), "rows differ");
+    }
+
+    Rows rows() const {
+        return {X.data(), labels ? labels->data() : nullptr, targets ? targets->data() : nullptr,
+                int64_t(X.shape(0))};
+    }
+
+    // Labels outside 0 .. d_out - 1 would only match no class; shapes would read out of bounds.
+    void check(const std::vector<int32_t>& widths, Likelihood likelihood) const {
+        need(int64_t(X.shape(1)) == widths.front(), "X and widths differ");
+        need((likelihood == Likelihood::categorical) == labels.has_value(),
+             "labels belong to the categorical likelihood, targets to the others");
+        need(!targets || int64_t(targets->shape(1)) == widths.back(), "targets and widths differ");
+    }
+};
+
+// One job with the arrays that its plain pointers point into.
+struct PythonJob {
+    std::vector<int32_t> widths;
+    std::vector<HiddenLayer> hidden;
+    Job job{};
+    Writable<float> parameters;
+    Writable<int64_t> steps;
+    Writable<double> losses;
+    std::optional<Writable<double>> validation_losses;
+    std::shared_ptr<Data> training, validation;
+
+    PythonJob(std::shared_ptr<Data> training_rows, std::shared_ptr<Data> validation_rows,
+              std::vector<int32_t> widths_, const std::vector<std::string>& activations,
+              const std::vector<std::pair<float, float>>& activation_parameters,
+              const std::string& likelihood, const std::string& optimizer,
+              const std::vector<double>& settings, bool nesterov, int64_t n_steps,
+              int64_t batch_size, uint64_t seed, int64_t record_every,
+              Writable<float> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
+              std::optional<Writable<double>> validation_losses_)
+        : widths(std::move(widths_)), parameters(parameters_), steps(steps_), losses(losses_),
+          validation_losses(validation_losses_), training(std::move(training_rows)),
+          validation(std::move(validation_rows)) {
+        need(widths.size() >= 2, "widths: input and output at least");
+        need(activations.size() + 2 == widths.size(), "one activation for each hidden layer");
+        need(activations.size() == activation_parameters.size(), "parameters of each activation");
+        need(settings.size() == 6, "six optimizer settings");
+        need(n_steps >= 0 && batch_size >= 0 && record_every >= 1, "counts");
+        int64_t p = 0;
+        for (size_t l = 0; l + 1 < widths.size(); ++l) {
+            need(widths[l] >= 1 && widths[l] <= (1 << 24) && widths[l + 1] >= 1 &&
+                     widths[l + 1] <= (1 << 24), "widths from 1 to 2^24");
+            p += (int64_t(widths[l]) + 1) * widths[l + 1];
+            need(p < (int64_t(1) << 31), "too many parameters");
+        }
+        need(int64_t(parameters.shape(0)) == p, "parameters and widths differ");
+        const int64_t records = n_steps / record_every + (n_steps % record_every != 0) + 1;
+        need(int64_t(steps.shape(0)) >= records && int64_t(losses.shape(0)) >= records,
+             "no room for the records");
+        for (size_t l = 0; l < activations.size(); ++l)
+            hidden.push_back({lookup<Activation>(activation_names, activations[l]),
+                              activation_parameters[l].first, activation_parameters[l].second});
+        job.likelihood = lookup<Likelihood>(likelihood_names, likelihood);
+        training->check(widths, job.likelihood);
+        if (validation) {
+            validation->check(widths, job.likelihood);
+            need(validation_losses && int64_t(validation_losses->shape(0)) >= records,
+                 "no room for the validation records");
+        }
+        job.optimizer = {lookup<Optimizer>(optimizer_names, optimizer), nesterov, settings[0],
+                         settings[1], settings[2], settings[3], settings[4], settings[5]};
+        job.steps = n_steps;
+        job.batch_size = batch_size;
+        job.record_every = record_every;
+        job.seed = seed;
+    }
+
+    Job plain() {
+        Job j = job;
+        j.widths = widths.data();
+        j.n_layers = int32_t(widths.size()) - 1;
+        j.hidden = hidden.data();
+        j.training = training->rows();
+        j.validation = validation ? validation->rows() : Rows{};
+        j.parameters = parameters.data();
+        j.recorded_steps = steps.data();
+        j.losses = losses.data();
+        j.validation_losses = validation ? validation_losses->data() : nullptr;
+        return j;
+    }
+};
+
+// Runs a Python call or signal handler; true where it asked to stop by KeyboardInterrupt.
+template <class F>
+bool interrupted_by(const F& call) {
+    try {
+        call();
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+        return true;
+    }
+    return false;
+}
+
+// The outcome of each job: (status, steps done, records).
+nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress) {
+    std::vector<Job> jobs;
+    int64_t total = 0;
+    for (PythonJob* j : python_jobs) {
+        jobs.push_back(j->plain());
+        total += jobs.back().steps;
+    }
+    if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+    threads = std::min(threads, std::max<size_t>(1, jobs.size()));
+    Pool pool(choose_kernel(), jobs);
+    {
+        nb::gil_scoped_release released;
+        pool.start(threads);
+        for (bool done = false; !done;) {
+            done = pool.wait(std::chrono::milliseconds(100));
+            nb::gil_scoped_acquire held;
+            const bool stop = interrupted_by([&] {
+                if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                if (!progress.is_none()) progress(pool.steps_done(), total);
+            });
+            if (stop) pool.stop();
+        }
+    }
+    if (pool.out_of_memory()) throw std::bad_alloc();
+    nb::list outcomes;
+    for (const Outcome& o : pool.outcomes())
+        outcomes.append(
+            nb::make_tuple(status_names[size_t(o.status)], o.steps_done, o.n_recorded));
+    return outcomes;
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    m.doc() = "The compiled training kernel; use it through pellucid._kernels.";
+    m.attr("ACTIVATIONS") = nb::cast(activation_names);
+    m.attr("LIKELIHOODS") = nb::cast(likelihood_names);
+    m.attr("OPTIMIZERS") = nb::cast(optimizer_names);
+    m.attr("FUNCTIONS") = nb::cast(function_names);
+    m.def("instruction_set", [] { return choose_kernel().isa; });
+    m.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const Kernel* k : available_kernels()) names.push_back(k->isa);
+        return names;
+    });
+    nb::class_<Data>(m, "Data").def(
+        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>>(), "X"_a,
+        "labels"_a.none(), "targets"_a.none());
+    nb::class_<PythonJob>(m, "Job").def(
+        nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
+                 const std::vector<std::string>&, const std::vector<std::pair<float, float>>&,
+                 const std::string&, const std::string&, const std::vector<double>&, bool,
+                 int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
+                 Writable<double>, std::optional<Writable<double>>>(),
+        "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
+        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "settings"_a, "nesterov"_a,
+        "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
+        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none());
+    m.def("train", &train, "jobs"_a, "threads"_a, "progress"_a.none());
+    m.def("apply", [](const std::string& name, Vector x, Writable<float> out) {
+        need(x.shape(0) == out.shape(0), "x and out differ");
+        choose_kernel().apply(lookup<Function>(function_names, name), x.data(), out.data(),
+                              int64_t(x.shape(0)));
+    });
+    m.def("activate", [](const std::string& name, float a, float b, Vector z,
+                         Writable<float> value, Writable<float> slope) {
+        need(z.shape(0) == value.shape(0) && z.shape(0) == slope.shape(0), "lengths differ");
+        choose_kernel().activate({lookup<Activation>(activation_names, name), a, b}, z.data(),
+                                 value.data(), slope.data(), int64_t(z.shape(0)));
+    });
+}

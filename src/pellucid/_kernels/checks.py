@@ -1,0 +1,174 @@
+"""Everything that is checked before native code runs: it must never read out of bounds."""
+
+import math
+
+import numpy as np
+
+from .._errors import InvalidInput
+from .._shapes import Array
+from .jobs import TrainingJob, n_parameters, n_records
+
+#: activation -> number of parameters; the compiled module has the same list (a test compares).
+ACTIVATION_PARAMETERS = {
+    "identity": 0,
+    "relu": 0,
+    "leaky_relu": 1,
+    "prelu": 1,
+    "hardtanh": 2,
+    "abs": 0,
+    "sigmoid": 0,
+    "tanh": 0,
+    "elu": 1,
+    "gelu": 0,
+    "gelu_tanh": 0,
+    "silu": 0,
+    "softplus": 0,
+    "softsign": 0,
+}
+LIKELIHOODS = ("gaussian", "bernoulli", "categorical")
+OPTIMIZERS = ("sgd", "adam", "adamw")
+
+MAX_ROWS = 2**31 - 64
+MAX_PARAMETERS = 2**31 - 64
+MAX_WIDTH = 2**24  # the kernel counts the numbers of a tile in 32 bits
+MAX_STEPS = 2**53
+MAX_RECORDS = 2**27
+
+
+def _integer(value: object, name: str, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InvalidInput(f"{name} is {value!r}; it must be an integer.")
+    if not low <= value <= high:
+        raise InvalidInput(f"{name} is {value}; it must lie between {low} and {high}.")
+
+
+def _number(value: object, name: str, low: float, high: float = math.inf) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"{name} is {value!r}; it must be a number.")
+    if not (math.isfinite(value) and low <= value < high):
+        bound = f"at least {low}" if high == math.inf else f"at least {low} and below {high}"
+        raise InvalidInput(f"{name} is {value}; it must be finite, {bound}.")
+
+
+def _choice(value: object, name: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InvalidInput(f"{name} is {value!r}; it must be one of {', '.join(choices)}.")
+
+
+def check_threads(threads: int) -> None:
+    """0 (all processors) or a positive number."""
+    _integer(threads, "threads", 0, 4096)
+
+
+def check_job(job: TrainingJob) -> None:
+    """The numbers of one job, each by itself and against its widths."""
+    if len(job.widths) < 2:
+        raise InvalidInput(f"widths is {job.widths!r}; it needs the input and the output width.")
+    for width in job.widths:
+        _integer(width, "a width", 1, MAX_WIDTH)
+    _choice(job.likelihood, "likelihood", LIKELIHOODS)
+    _choice(job.optimizer, "optimizer", OPTIMIZERS)
+    _check_activations(job)
+    _check_parameters(job)
+    _number(job.learning_rate, "learning_rate", 0.0)
+    _number(job.momentum, "momentum", 0.0)
+    _number(job.beta1, "beta1", 0.0, 1.0)
+    _number(job.beta2, "beta2", 0.0, 1.0)
+    _number(job.epsilon, "epsilon", 0.0)
+    _number(job.weight_decay, "weight_decay", 0.0)
+    if job.nesterov and job.momentum == 0:
+        raise InvalidInput("nesterov needs a momentum above 0; got momentum 0.")
+    _integer(job.steps, "steps", 0, MAX_STEPS)
+    _integer(job.batch_size, "batch_size", 0, MAX_ROWS)
+    _integer(job.seed, "seed", 0, 2**64 - 1)
+    _integer(job.record_every, "record_every", 1, MAX_STEPS)
+    if n_records(job) > MAX_RECORDS:
+        raise InvalidInput(
+            f"{job.steps} steps recorded every {job.record_every} make {n_records(job)} records; "
+            f"raise record_every so that there are at most {MAX_RECORDS}."
+        )
+
+
+def _check_activations(job: TrainingJob) -> None:
+    hidden = len(job.widths) - 2
+    if len(job.activations) != hidden:
+        raise InvalidInput(
+            f"got {len(job.activations)} activations for {hidden} hidden layers; give one for each."
+        )
+    for name, values in job.activations:
+        _choice(name, "activation", tuple(ACTIVATION_PARAMETERS))
+        if len(values) != ACTIVATION_PARAMETERS[name]:
+            raise InvalidInput(
+                f"activation {name} takes {ACTIVATION_PARAMETERS[name]} parameters; "
+                f"got {len(values)}."
+            )
+        for value in values:
+            _number(value, f"a parameter of {name}", -math.inf)
+
+
+def _check_parameters(job: TrainingJob) -> None:
+    need = n_parameters(job.widths)
+    if need > MAX_PARAMETERS:
+        raise InvalidInput(f"widths {job.widths} need {need} parameters; that is too many.")
+    parameters = job.parameters
+    if not isinstance(parameters, np.ndarray) or parameters.dtype != np.float32:
+        raise InvalidInput("parameters must be a float32 array; convert with astype('float32').")
+    if parameters.shape != (need,):
+        raise InvalidInput(
+            f"parameters have shape {parameters.shape}; widths {job.widths} need ({need},)."
+        )
+    if not np.isfinite(parameters).all():
+        raise InvalidInput("parameters must be finite; some are nan or infinite.")
+
+
+def check_data(
+    X: Array, y: Array, jobs: list[TrainingJob], X_name: str, y_name: str
+) -> tuple[Array, Array]:
+    """X as it is, C-contiguous; y as int32 labels (n,) or float32 (n, d_L)."""
+    if not isinstance(X, np.ndarray) or X.dtype != np.float32 or X.ndim != 2:
+        raise InvalidInput(f"{X_name} must be a float32 array of shape (n, d_0).")
+    if not 1 <= len(X) <= MAX_ROWS:
+        raise InvalidInput(f"{X_name} has {len(X)} rows; it needs 1 to {MAX_ROWS}.")
+    if not np.isfinite(X).all():
+        raise InvalidInput(f"{X_name} must be finite; it holds nan or infinite numbers.")
+    for job in jobs:
+        if job.widths[0] != X.shape[1]:
+            raise InvalidInput(
+                f"a network takes {job.widths[0]} inputs, but {X_name} has {X.shape[1]} columns."
+            )
+    if not isinstance(y, np.ndarray) or y.ndim < 1 or len(y) != len(X):
+        raise InvalidInput(f"{y_name} must be an array with the {len(X)} rows of {X_name}.")
+    kinds = {job.likelihood == "categorical" for job in jobs}
+    if len(kinds) > 1:
+        raise InvalidInput("categorical and other likelihoods cannot share one call: y differs.")
+    check = _labels if True in kinds else _numbers
+    return np.ascontiguousarray(X), check(y, jobs, y_name)
+
+
+def _labels(y: Array, jobs: list[TrainingJob], name: str) -> Array:
+    if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
+        raise InvalidInput(f"{name} must hold integer labels of shape (n,).")
+    classes = min(job.widths[-1] for job in jobs)
+    low, high = int(y.min()), int(y.max())
+    if low < 0 or high >= classes:
+        raise InvalidInput(
+            f"labels in {name} run from {low} to {high}; a network with {classes} outputs "
+            f"needs 0 to {classes - 1}."
+        )
+    return np.ascontiguousarray(y, dtype=np.int32)
+
+
+def _numbers(y: Array, jobs: list[TrainingJob], name: str) -> Array:
+    if y.dtype != np.float32 or y.ndim > 2:
+        raise InvalidInput(f"{name} must be a float32 array of shape (n, d_L).")
+    y = np.ascontiguousarray(y.reshape(len(y), -1))
+    if not np.isfinite(y).all():
+        raise InvalidInput(f"{name} must be finite; it holds nan or infinite numbers.")
+    for job in jobs:
+        if job.widths[-1] != y.shape[1]:
+            raise InvalidInput(
+                f"a network has {job.widths[-1]} outputs, but {name} has {y.shape[1]} columns."
+            )
+    if any(job.likelihood == "bernoulli" for job in jobs) and (y.min() < 0 or y.max() > 1):
+        raise InvalidInput(f"{name} must lie between 0 and 1 for the bernoulli likelihood.")
+    return y

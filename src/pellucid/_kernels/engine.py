@@ -1,0 +1,174 @@
+"""`train_networks`: checks everything that Python can get wrong, then hands over to an engine."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import ModuleType
+
+from .._errors import InvalidInput, MissingDependency, PellucidWarning
+from .._shapes import Array
+from .binding import train_native
+from .checks import check_data, check_job, check_threads
+from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, empty_result
+from .reference import train_reference
+
+Progress = Callable[[int, int], object]
+
+_warned = False
+
+
+def native_module() -> ModuleType | None:
+    """The compiled extension, or None where no compiler built it."""
+    try:
+        return import_module("._native", __package__)
+    except ImportError:
+        return None
+
+
+def train_networks(
+    X: Array,
+    y: Array,
+    jobs: Sequence[TrainingJob],
+    *,
+    X_validation: Array | None = None,
+    y_validation: Array | None = None,
+    threads: int = 0,
+    progress: Progress | None = None,
+    engine: str = "auto",
+    functions: ReferenceFunctions | None = None,
+) -> list[TrainingResult]:
+    """Train many networks on the same rows, one network a thread.
+
+    ``X``: float32 (n, d_0), C-contiguous, finite. ``y``: integer labels (n,) for the categorical
+    likelihood, float32 (n, d_L) for the others. ``threads`` 0 means as many as there are
+    processors; the results do not depend on it. ``progress(done, total)`` hears the steps done
+    by all networks together, about ten times a second. Ctrl-C does not raise: what is done
+    comes back, with status "interrupted" where a network was not finished.
+
+    ``engine``: "kernel" (compiled), "reference" (the NumPy twin, which needs ``functions``) or
+    "auto" (the kernel where it is built, else the twin with one warning).
+
+    Raises InvalidInput for anything that does not fit together, before any work starts, and
+    MissingDependency for engine="kernel" where no compiler built the kernel.
+    """
+    jobs = list(jobs)
+    check_threads(threads)
+    for job in jobs:
+        check_job(job)
+    if not jobs:
+        return []
+    X, y = check_data(X, y, jobs, "X", "y")
+    validation = _validation(X_validation, y_validation, jobs)
+    native = _choose(engine)
+    if native is not None:
+        return train_native(native, X, y, jobs, validation, threads, progress)
+    if functions is None:
+        raise InvalidInput(
+            "the reference engine needs functions=ReferenceFunctions(activation, likelihood); "
+            "got none."
+        )
+    return _train_all_reference(X, y, jobs, validation, progress, functions)
+
+
+def _validation(
+    X: Array | None, y: Array | None, jobs: list[TrainingJob]
+) -> tuple[Array, Array] | None:
+    if X is None and y is None:
+        return None
+    if X is None or y is None:
+        raise InvalidInput("validation rows need both X_validation and y_validation; got only one.")
+    return check_data(X, y, jobs, "X_validation", "y_validation")
+
+
+def _choose(engine: str) -> ModuleType | None:
+    """The native module, or None for the twin."""
+    global _warned
+    if engine not in ("auto", "kernel", "reference"):
+        raise InvalidInput(f"engine is {engine!r}; it must be 'auto', 'kernel' or 'reference'.")
+    if engine == "reference":
+        return None
+    native = native_module()
+    if native is not None:
+        return native
+    if engine == "kernel":
+        raise MissingDependency(
+            "the compiled training kernel is not there (pellucid._kernels._native cannot be "
+            "imported); install a C++20 compiler and reinstall pellucid, or use "
+            "engine='reference'."
+        )
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "the compiled training kernel is not there, so NumPy trains instead, many times "
+            "slower; install a C++20 compiler and reinstall pellucid.",
+            PellucidWarning,
+            stacklevel=3,
+        )
+    return None
+
+
+def _train_all_reference(
+    X: Array,
+    y: Array,
+    jobs: list[TrainingJob],
+    validation: tuple[Array, Array] | None,
+    progress: Progress | None,
+    functions: ReferenceFunctions,
+) -> list[TrainingResult]:
+    """One network after the other; an interrupt ends the current one early and skips the rest."""
+    total = sum(job.steps for job in jobs)
+    done = 0
+    interrupted = False
+
+    def stepped() -> None:
+        nonlocal done, interrupted
+        done += 1
+        if progress is not None and done % 50 == 0:
+            try:
+                progress(done, total)
+            except KeyboardInterrupt:
+                interrupted = True
+
+    results: list[TrainingResult] = []
+    with _interrupts() as asked:
+
+        def stopped() -> bool:
+            return interrupted or asked()
+
+        for job in jobs:
+            if stopped():
+                results.append(empty_result(job))
+                continue
+            results.append(
+                train_reference(
+                    X, y, job, functions, validation=validation, stopped=stopped, stepped=stepped
+                )
+            )
+    if progress is not None:
+        progress(done, total)
+    return results
+
+
+class _interrupts:
+    """Turns Ctrl-C into a flag while a block runs (in the main thread; elsewhere nothing)."""
+
+    def __enter__(self) -> Callable[[], bool]:
+        import signal
+        import threading
+
+        self._seen, self._previous = False, None
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if handler is signal.default_int_handler:
+                self._previous = handler
+                signal.signal(signal.SIGINT, self._note)
+        return lambda: self._seen
+
+    def _note(self, *_: object) -> None:
+        self._seen = True
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)

@@ -1,0 +1,123 @@
+// Losses in nats and their gradients, on one tile: outputs and delta are [output][row].
+//
+// delta is d(mean loss) / d(outputs) and may overwrite the outputs; the rows beyond `valid` get 0.
+// Divergence is looked for at every step, the loss itself (a logarithm) is computed only where
+// somebody records it: `probe` collects 0 from every number that enters the loss, and nan where
+// one is not finite.
+#pragma once
+
+#include "../train.hpp"
+#include "math.hpp"
+
+namespace pellucid::PELLUCID_ISA {
+
+struct Targets {
+    const int32_t* labels;  // [row], categorical
+    const float* values;    // [output][row], the others
+    int valid;              // rows of the tile that exist
+};
+
+struct LossSum {
+    double loss = 0;
+    vf probe{};
+
+    bool finite() const {
+        bool fine = true;
+        for (int i = 0; i < L; ++i) fine &= probe[i] == 0.0f;
+        return fine;
+    }
+};
+
+// What one vector of rows adds.
+struct RowLoss {
+    vf loss, probe;
+};
+
+// Two classes: with the margin s = z_y - z_other the loss is ln(1 + e^-s), and the gradient is
+// -+ q with q = 1 / (1 + e^s). One exponential instead of two, and no cancellation.
+template <int R, bool LOSS>
+PELLUCID_INLINE RowLoss two_classes(const float* z, vi label, vf weight, float* delta) {
+    const vf d = load(z + R) - load(z);
+    const vf s = select(label == 1, d, -d);
+    const vf e = exp(-abs(s)), inverse = 1.0f / (1.0f + e);
+    const vf q = weight * select(s > 0.0f, e * inverse, inverse);
+    store(delta, select(label == 1, q, -q));
+    store(delta + R, select(label == 1, -q, q));
+    return {LOSS ? max(vf{}, -s) + log1p(e) : vf{}, d * 0.0f};
+}
+
+// ln sum_c e^(z_c) - z_y, gradient softmax(z) - onehot(y); t = z - max z keeps e^t below 1.
+template <int R, bool LOSS>
+PELLUCID_INLINE RowLoss categorical(const float* z, int k, vi label, vf weight, float* delta) {
+    vf top = load(z), total{}, t_label{}, probe{};
+    for (int c = 1; c < k; ++c) top = max(load(z + c * R), top);
+    for (int c = 0; c < k; ++c) {
+        const vf t = load(z + c * R) - top, e = exp(t);
+        store(delta + c * R, e);
+        total += e;
+        probe += t * 0.0f;
+        if (LOSS) t_label = select(label == c, t, t_label);
+    }
+    const vf factor = weight / total;
+    for (int c = 0; c < k; ++c)
+        store(delta + c * R,
+              load(delta + c * R) * factor - select(label == c, weight, vf{}));
+    return {LOSS ? log(total) - t_label : vf{}, probe};
+}
+
+// Per output: softplus(z) - y z, gradient sigmoid(z) - y.
+template <int R, bool LOSS>
+PELLUCID_INLINE RowLoss bernoulli(const float* z, int k, const float* y, vf weight, float* delta) {
+    RowLoss row{};
+    for (int c = 0; c < k; ++c) {
+        const vf zc = load(z + c * R), yc = load(y + c * R);
+        const vf e = exp(-abs(zc)), inverse = 1.0f / (1.0f + e);
+        const vf p = select(zc > 0.0f, inverse, e * inverse);
+        store(delta + c * R, (p - yc) * weight);
+        if (LOSS) row.loss += max(vf{}, zc) - yc * zc + log1p(e);
+        row.probe += zc * 0.0f;
+    }
+    return row;
+}
+
+// Per output, unit variance: (y - mu)^2 / 2 + ln(2 pi) / 2, gradient mu - y.
+template <int R>
+PELLUCID_INLINE RowLoss gaussian(const float* z, int k, const float* y, vf weight, float* delta) {
+    constexpr float half_log_2pi = 0.918938533f;
+    RowLoss row{};
+    for (int c = 0; c < k; ++c) {
+        const vf d = load(z + c * R) - load(y + c * R);
+        store(delta + c * R, d * weight);
+        row.loss += 0.5f * d * d + half_log_2pi;
+    }
+    row.probe = row.loss * 0.0f;
+    return row;
+}
+
+// weight: 1 / (rows of the batch). delta is written for the whole tile.
+template <int VB, bool LOSS>
+void losses(Likelihood likelihood, const float* z, int k, const Targets& y, float weight,
+            float* delta, LossSum& sum_of) {
+    constexpr int R = VB * L;
+    vf loss{};
+    for (int v = 0; v < VB; ++v) {
+        const vi exists = lane_numbers() + v * L < y.valid;
+        const vf w = select(exists, all(weight), vf{});
+        const int at = v * L;
+        RowLoss row;
+        if (likelihood == Likelihood::categorical) {
+            const vi label = load_integers(y.labels + at);
+            row = k == 2 ? two_classes<R, LOSS>(z + at, label, w, delta + at)
+                         : categorical<R, LOSS>(z + at, k, label, w, delta + at);
+        } else if (likelihood == Likelihood::bernoulli) {
+            row = bernoulli<R, LOSS>(z + at, k, y.values + at, w, delta + at);
+        } else {
+            row = gaussian<R>(z + at, k, y.values + at, w, delta + at);
+        }
+        loss += select(exists, row.loss, vf{});
+        sum_of.probe += select(exists, row.probe, vf{});
+    }
+    if (LOSS) sum_of.loss += sum(loss);
+}
+
+}  // namespace pellucid::PELLUCID_ISA

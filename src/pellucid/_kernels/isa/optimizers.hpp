@@ -1,0 +1,72 @@
+// One update of all parameters, as torch defines it (SGD without dampening, Adam, AdamW).
+#pragma once
+
+#include "../train.hpp"
+#include "math.hpp"
+
+namespace pellucid::PELLUCID_ISA {
+
+// Everything is padded to a multiple of L; the padding's gradient is 0.
+struct Moments {
+    float* parameters;
+    const float* gradient;
+    float* first;   // momentum or mean gradient
+    float* second;  // mean squared gradient
+    int64_t n;
+    double beta1_power, beta2_power;  // beta^t
+};
+
+// g += decay p; v = momentum v + g; p -= lr (nesterov ? g + momentum v : v)
+template <bool MOMENTUM>
+void sgd(const OptimizerSettings& s, const Moments& m) {
+    const float lr = float(s.learning_rate), mu = float(s.momentum);
+    const float decay = float(s.weight_decay);
+    for (int64_t i = 0; i < m.n; i += L) {
+        const vf p = load(m.parameters + i);
+        vf g = load(m.gradient + i) + decay * p;
+        if (MOMENTUM) {
+            const vf v = mu * load(m.first + i) + g;
+            store(m.first + i, v);
+            g = s.nesterov ? g + mu * v : v;
+        }
+        store(m.parameters + i, p - lr * g);
+    }
+}
+
+// m += (1 - b1)(g - m); v = b2 v + (1 - b2) g^2
+// p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+inline void adam(const OptimizerSettings& s, const Moments& m) {
+    const bool decoupled = s.kind == Optimizer::adamw;
+    const float coupled_decay = decoupled ? 0.0f : float(s.weight_decay);
+    const float shrink = decoupled ? float(1 - s.learning_rate * s.weight_decay) : 1.0f;
+    const float step = float(s.learning_rate / (1 - m.beta1_power));
+    const float root_scale = float(1 / __builtin_sqrt(1 - m.beta2_power));
+    const float b2 = float(s.beta2), c1 = float(1 - s.beta1), c2 = float(1 - s.beta2);
+    const float eps = float(s.epsilon);
+    for (int64_t i = 0; i < m.n; i += L) {
+        vf p = load(m.parameters + i);
+        const vf g = load(m.gradient + i) + coupled_decay * p;
+        p *= shrink;
+        vf first = load(m.first + i), second = load(m.second + i);
+        first += c1 * (g - first);
+        second = b2 * second + c2 * g * g;
+        store(m.first + i, first);
+        store(m.second + i, second);
+        store(m.parameters + i, p - step * first / (square_root(second) * root_scale + eps));
+    }
+}
+
+inline void update(const OptimizerSettings& s, Moments& m) {
+    if (s.kind == Optimizer::sgd) {
+        if (s.momentum != 0)
+            sgd<true>(s, m);
+        else
+            sgd<false>(s, m);
+    } else {
+        m.beta1_power *= s.beta1;
+        m.beta2_power *= s.beta2;
+        adam(s, m);
+    }
+}
+
+}  // namespace pellucid::PELLUCID_ISA

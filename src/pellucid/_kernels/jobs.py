@@ -1,0 +1,123 @@
+"""What goes into the training of one network and what comes out: plain numbers, no network type."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from .._shapes import Array
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """Everything about the training of one network.
+
+    ``parameters`` is float32 and flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of
+    shape (d_out, d_in). ``activations`` holds one (name, parameters) pair for each hidden layer.
+    ``batch_size`` 0 means all rows at every step; ``seed`` starts the shuffling of minibatches.
+    """
+
+    widths: tuple[int, ...]
+    parameters: Array
+    activations: tuple[tuple[str, tuple[float, ...]], ...]
+    likelihood: str
+    optimizer: str
+    learning_rate: float
+    momentum: float = 0.0
+    nesterov: bool = False
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    steps: int = 1000
+    batch_size: int = 0
+    seed: int = 0
+    record_every: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """A trained network's parameters and its recorded losses.
+
+    ``losses[i]`` belongs to step ``steps[i]``: the mean loss (nats per row) of that step's batch
+    before the update of that step. The last entry, at ``steps_done``, is the mean over all rows
+    after the last update. ``validation_losses`` are means over the validation rows at the same
+    moments, and empty without such rows.
+
+    ``status`` is "finished", "interrupted" or "diverged". After divergence the last loss is nan,
+    ``steps_done`` is the step at which that was seen, and ``parameters`` are those of the
+    last recorded step whose loss was finite (the initial ones if there was none). A network that
+    an interrupt kept from starting has no recorded losses and the parameters it was given.
+    """
+
+    parameters: Array
+    steps: Array
+    losses: Array
+    validation_losses: Array
+    status: str
+    steps_done: int
+
+    def __repr__(self) -> str:
+        loss = f"{self.losses[-1]:.4g}" if len(self.losses) else "none"
+        return f"TrainingResult({self.status} after {self.steps_done} steps, loss {loss})"
+
+
+@runtime_checkable
+class ActivationFunctions(Protocol):
+    """What the twin needs of an activation."""
+
+    def value(self, z: Any) -> Any:
+        """a(z), element by element."""
+        ...
+
+    def derivative(self, z: Any) -> Any:
+        """a'(z), element by element."""
+        ...
+
+
+@runtime_checkable
+class LikelihoodFunctions(Protocol):
+    """What the twin needs of a likelihood."""
+
+    def loss(self, outputs: Any, y: Any) -> Any:
+        """Loss of each row, in nats."""
+        ...
+
+    def gradient(self, outputs: Any, y: Any) -> Any:
+        """Gradient of each row's loss with respect to its outputs."""
+        ...
+
+
+@dataclass(frozen=True)
+class ReferenceFunctions:
+    """Where the twin looks up activations and likelihoods, so that no table is written twice.
+
+    ``activation(name, parameters)`` and ``likelihood(name)`` return the objects above.
+    """
+
+    activation: Callable[[str, tuple[float, ...]], ActivationFunctions]
+    likelihood: Callable[[str], LikelihoodFunctions]
+
+
+def n_parameters(widths: tuple[int, ...]) -> int:
+    """Sum over layers of d_out (d_in + 1)."""
+    return sum(d_out * (d_in + 1) for d_in, d_out in pairwise(widths))
+
+
+def n_records(job: TrainingJob) -> int:
+    """Losses recorded at steps 0, r, 2r, ... below ``steps``, and one at the end."""
+    return -(-job.steps // job.record_every) + 1
+
+
+def empty_result(job: TrainingJob) -> TrainingResult:
+    """The result of a network that never started."""
+    return TrainingResult(
+        parameters=np.array(job.parameters, dtype=np.float32),
+        steps=np.empty(0, dtype=np.int64),
+        losses=np.empty(0),
+        validation_losses=np.empty(0),
+        status="interrupted",
+        steps_done=0,
+    )

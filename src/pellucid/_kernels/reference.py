@@ -1,0 +1,221 @@
+"""The training kernel's NumPy twin: the same loop in textbook form, one network at a time.
+
+It serves two purposes: as the expected value in the kernel's tests (in float32, and in float64
+against PyTorch), and as the engine where no compiler built the kernel.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .._shapes import Array, Float, Int
+from .jobs import (
+    ActivationFunctions,
+    LikelihoodFunctions,
+    ReferenceFunctions,
+    TrainingJob,
+    TrainingResult,
+)
+
+_WORD = (1 << 64) - 1
+
+
+def splitmix64(seed: int) -> Iterator[int]:
+    """Steele, Lea and Flood (2014): 64 random bits at a time from a counter."""
+    state = seed & _WORD
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _WORD
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+        yield z ^ (z >> 31)
+
+
+def shuffle(order: Int[Array, " n"], bits: Iterator[int]) -> None:
+    """Fisher and Yates, in place; j = floor(u (i + 1)) with u the high 32 bits as a fraction."""
+    for i in range(len(order) - 1, 0, -1):
+        j = ((next(bits) >> 32) * (i + 1)) >> 32
+        order[i], order[j] = order[j], order[i]
+
+
+def batches(n: int, batch_size: int, seed: int) -> Iterator[Any]:
+    """Rows of one step after the other, for ever; the last batch of an epoch may be short."""
+    if batch_size == 0 or batch_size >= n:
+        while True:
+            yield slice(None)
+    order, bits = np.arange(n), splitmix64(seed)
+    while True:
+        shuffle(order, bits)
+        for start in range(0, n, batch_size):
+            yield order[start : start + batch_size].copy()
+
+
+def split(
+    parameters: Float[Array, " p"], widths: tuple[int, ...]
+) -> list[tuple[Float[Array, "d_out d_in"], Float[Array, " d_out"]]]:
+    """Views (W, b) of each layer on the flat parameters."""
+    layers, start = [], 0
+    for d_in, d_out in pairwise(widths):
+        W = parameters[start : start + d_out * d_in].reshape(d_out, d_in)
+        start += d_out * d_in
+        b = parameters[start : start + d_out]
+        start += d_out
+        layers.append((W, b))
+    return layers
+
+
+@dataclass
+class Model:
+    """A network with its loss, as the loop sees it."""
+
+    widths: tuple[int, ...]
+    activations: list[ActivationFunctions]
+    likelihood: LikelihoodFunctions
+
+    def loss(self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"], y: Array) -> float:
+        """Mean loss over the rows."""
+        *_, (_, outputs) = self._forward(parameters, x)
+        return float(np.mean(self.likelihood.loss(outputs, y)))
+
+    def _forward(self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"]) -> list[Any]:
+        layers, h, passed = split(parameters, self.widths), x, []
+        for layer, (W, b) in enumerate(layers):
+            z = h @ W.T + b
+            passed.append((h, z))
+            if layer < len(self.activations):
+                h = self.activations[layer].value(z)
+        return passed
+
+    def loss_and_gradient(
+        self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"], y: Array
+    ) -> tuple[float, Float[Array, " p"]]:
+        """Mean loss over the rows and its gradient, in the order of the flat parameters."""
+        passed = self._forward(parameters, x)
+        outputs = passed[-1][1]
+        loss = float(np.mean(self.likelihood.loss(outputs, y)))
+        gradient = np.empty_like(parameters)
+        weights, gradients = split(parameters, self.widths), split(gradient, self.widths)
+        delta = self.likelihood.gradient(outputs, y) / len(x)  # d loss / d z, last layer
+        for layer in reversed(range(len(weights))):
+            dW, db = gradients[layer]
+            h, _ = passed[layer]
+            dW[:] = delta.T @ h
+            db[:] = delta.sum(axis=0)
+            if layer:
+                W, _ = weights[layer]
+                z_below = passed[layer - 1][1]
+                delta = (delta @ W) * self.activations[layer - 1].derivative(z_below)
+        return loss, gradient
+
+
+def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[Array], None]:
+    """The optimizer, as PyTorch defines it: a function that changes ``parameters`` in place."""
+    first, second = np.zeros_like(parameters), np.zeros_like(parameters)
+    lr, decay, t = job.learning_rate, job.weight_decay, 0
+
+    def sgd(g: Array) -> None:
+        if decay:
+            g = g + decay * parameters
+        if job.momentum:
+            first[:] = job.momentum * first + g
+            g = g + job.momentum * first if job.nesterov else first
+        parameters[:] -= lr * g
+
+    def adam(g: Array) -> None:
+        nonlocal t
+        t += 1
+        if job.optimizer == "adamw":
+            parameters[:] *= 1 - lr * decay
+        elif decay:
+            g = g + decay * parameters
+        first[:] += (1 - job.beta1) * (g - first)
+        second[:] = job.beta2 * second + (1 - job.beta2) * g * g
+        root = np.sqrt(second) / np.sqrt(1 - job.beta2**t).item() + job.epsilon
+        parameters[:] -= (lr / (1 - job.beta1**t)) * first / root
+
+    return sgd if job.optimizer == "sgd" else adam
+
+
+@dataclass
+class _Record:
+    steps: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+
+    def add(self, step: int, loss: float, validation: float) -> None:
+        self.steps.append(step)
+        self.losses.append(loss)
+        self.validation.append(validation)
+
+
+def train_reference(
+    X: Float[Array, "n d_in"],
+    y: Array,
+    job: TrainingJob,
+    functions: ReferenceFunctions,
+    *,
+    validation: tuple[Array, Array] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+    stepped: Callable[[], None] = lambda: None,
+    dtype: Any = np.float32,
+) -> TrainingResult:
+    """Train one network; ``stopped`` is asked and ``stepped`` told once a step.
+
+    float64 (``dtype``) is for oracles; the kernel computes in float32.
+    """
+    as_targets = np.int64 if job.likelihood == "categorical" else dtype
+    X, y = X.astype(dtype), y.astype(as_targets)
+    held_out = _held_out(validation, dtype, as_targets)
+    model = Model(
+        job.widths,
+        [functions.activation(name, values) for name, values in job.activations],
+        functions.likelihood(job.likelihood),
+    )
+    parameters = np.array(job.parameters, dtype=dtype)
+    update, rows_of = make_update(job, parameters), batches(len(X), job.batch_size, job.seed)
+    record, last_finite = _Record(), parameters.copy()
+    status, step = "finished", 0
+    with np.errstate(all="ignore"):
+        while step < job.steps and not stopped():
+            rows, recording = next(rows_of), step % job.record_every == 0
+            loss, gradient = model.loss_and_gradient(parameters, X[rows], y[rows])
+            if not np.isfinite(loss) or (recording and not np.isfinite(parameters).all()):
+                status = "diverged"
+                break
+            if recording:
+                record.add(step, loss, held_out(model, parameters))
+                last_finite[:] = parameters
+            update(gradient)
+            step += 1
+            stepped()
+        if status == "finished":
+            status = "finished" if step == job.steps else "interrupted"
+            loss = model.loss(parameters, X, y)
+            if not (np.isfinite(loss) and np.isfinite(parameters).all()):
+                status = "diverged"
+        if status == "diverged":
+            record.add(step, float("nan"), float("nan"))
+            parameters = last_finite
+        else:
+            record.add(step, loss, held_out(model, parameters))
+    return TrainingResult(
+        parameters=parameters,
+        steps=np.array(record.steps, dtype=np.int64),
+        losses=np.array(record.losses, dtype=np.float64),
+        validation_losses=np.array(record.validation if validation else [], dtype=np.float64),
+        status=status,
+        steps_done=step,
+    )
+
+
+def _held_out(
+    validation: tuple[Array, Array] | None, dtype: Any, as_targets: Any
+) -> Callable[[Model, Array], float]:
+    """A function from the parameters to the mean loss over the validation rows (nan without)."""
+    if validation is None:
+        return lambda model, parameters: float("nan")
+    X, y = validation[0].astype(dtype), validation[1].astype(as_targets)
+    return lambda model, parameters: model.loss(parameters, X, y)

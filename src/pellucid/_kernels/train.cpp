@@ -1,0 +1,291 @@
+// The whole training loop of one network. Compiled once for each instruction set.
+#include "train.hpp"
+
+#include "isa/network.hpp"
+#include "isa/optimizers.hpp"
+#include "isa/rows.hpp"
+
+namespace pellucid::PELLUCID_ISA {
+namespace {
+
+struct Workspace {
+    Network net;
+    Moments moments;
+    float* snapshot;   // the last recorded finite parameters
+    int32_t* order;    // the permutation of minibatches
+    bool full_batch;
+    // Tiles: all rows packed (full batch) or the one that was gathered last.
+    float *x, *targets;
+    int32_t* labels;
+    // One tile for evaluation.
+    float *x_one, *targets_one;
+    int32_t* labels_one;
+};
+
+int64_t batch_rows(const Job& job) {
+    const int64_t n = job.training.n;
+    return job.batch_size == 0 || job.batch_size > n ? n : job.batch_size;
+}
+
+Workspace plan(const Job& job, Arena& arena) {
+    Workspace w{};
+    const int64_t batch = batch_rows(job), n = job.training.n;
+    const int64_t d_in = job.widths[0], d_out = job.widths[job.n_layers];
+    w.net = plan_network(job, batch, arena);
+    w.full_batch = batch == n;
+    const int64_t p = padded(w.net.n_parameters);
+    w.moments.parameters = w.net.parameters;
+    w.moments.gradient = w.net.gradient;
+    w.moments.first = arena.take<float>(p);
+    w.moments.second = arena.take<float>(p);
+    w.moments.n = p;
+    w.moments.beta1_power = w.moments.beta2_power = 1;
+    w.snapshot = arena.take<float>(p);
+    w.order = arena.take<int32_t>(w.full_batch ? 0 : n);
+    const int64_t rows = w.full_batch ? n + largest_tile : largest_tile;
+    const bool labelled = job.likelihood == Likelihood::categorical;
+    w.x = arena.take<float>(rows * d_in);
+    w.targets = arena.take<float>(labelled ? 0 : rows * d_out);
+    w.labels = arena.take<int32_t>(labelled ? rows : 0);
+    w.x_one = arena.take<float>(largest_tile * d_in);
+    w.targets_one = arena.take<float>(labelled ? 0 : largest_tile * d_out);
+    w.labels_one = arena.take<int32_t>(labelled ? largest_tile : 0);
+    return w;
+}
+
+// The tile for the next rows: as large as allowed, smaller at the end.
+int tile_vectors(int largest_vb, int64_t left) {
+    if (left <= L) return 1;
+    if (left <= 2 * L && largest_vb >= 2) return 2;
+    return largest_vb;
+}
+
+struct TileMemory {
+    float* x;
+    float* targets;
+    int32_t* labels;
+};
+
+// Calls visit.operator()<VB>(first row, valid rows) for one tile after the other.
+template <class Visit>
+PELLUCID_INLINE void for_tiles(int largest_vb, int64_t n, const Visit& visit) {
+    int64_t at = 0;
+    while (at < n) {
+        const int vb = tile_vectors(largest_vb, n - at);
+        const int R = vb * L;
+        const int valid = n - at < R ? int(n - at) : R;
+        if (vb == 4) visit.template operator()<4>(at, valid);
+        else if (vb == 2) visit.template operator()<2>(at, valid);
+        else visit.template operator()<1>(at, valid);
+        at += R;
+    }
+}
+
+void fill(const Job& job, const Rows& rows, const Selection& selection, int R,
+          const TileMemory& to) {
+    gather(rows.X, job.widths[0], selection, R, to.x);
+    if (rows.labels)
+        gather(rows.labels, selection, R, to.labels);
+    else
+        gather(rows.targets, job.widths[job.n_layers], selection, R, to.targets);
+}
+
+TileMemory packed_tile(const Job& job, const Workspace& w, int64_t first) {
+    const bool labelled = job.likelihood == Likelihood::categorical;
+    return {w.x + first * job.widths[0],
+            labelled ? nullptr : w.targets + first * job.widths[job.n_layers],
+            labelled ? w.labels + first : nullptr};
+}
+
+void pack(const Job& job, const Workspace& w) {
+    for_tiles(w.net.largest_vb, job.training.n, [&]<int VB>(int64_t first, int valid) {
+        fill(job, job.training, {nullptr, first, valid}, VB * L, packed_tile(job, w, first));
+    });
+}
+
+template <int VB>
+PELLUCID_INLINE void tile_losses(const Network& net, const TileMemory& tile, int valid,
+                                 float weight, bool want_loss, LossSum& sum_of) {
+    const Layer& last = net.layers[net.n_layers - 1];
+    const Targets y{tile.labels, tile.targets, valid};
+    if (want_loss)
+        losses<VB, true>(net.likelihood, last.h, last.n_out, y, weight, last.h, sum_of);
+    else
+        losses<VB, false>(net.likelihood, last.h, last.n_out, y, weight, last.h, sum_of);
+}
+
+// Mean loss over rows; nan where it or an output is not finite.
+double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
+    LossSum sum_of;
+    const TileMemory tile{w.x_one, w.targets_one, w.labels_one};
+    for_tiles(w.net.largest_vb, rows.n, [&]<int VB>(int64_t first, int valid) {
+        fill(job, rows, {nullptr, first, valid}, VB * L, tile);
+        forward_pass<VB>(w.net, tile.x);
+        tile_losses<VB>(w.net, tile, valid, 0.0f, true, sum_of);
+    });
+    return sum_of.finite() ? sum_of.loss / double(rows.n) : __builtin_nan("");
+}
+
+// Loss and gradient over the rows order[first] .. order[first + m - 1].
+LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int64_t m,
+                          bool want_loss) {
+    LossSum sum_of;
+    const float weight = 1.0f / float(m);
+    clear_gradient(w.net);
+    for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
+        TileMemory tile{w.x, w.targets, w.labels};
+        if (w.full_batch)
+            tile = packed_tile(job, w, at);
+        else
+            fill(job, job.training, {w.order, first + at, valid}, VB * L, tile);
+        forward_pass<VB>(w.net, tile.x);
+        tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
+        backward_pass<VB>(w.net, tile.x);
+    });
+    collect_gradient(w.net);
+    return sum_of;
+}
+
+bool all_finite(const float* p, int64_t n) {
+    float probe = 0;
+    for (int64_t i = 0; i < n; ++i) probe += p[i] * 0.0f;
+    return probe == 0.0f;
+}
+
+void copy(float* to, const float* from, int64_t n) {
+    __builtin_memcpy(to, from, sizeof(float) * size_t(n));
+}
+
+struct Recorder {
+    const Job& job;
+    int64_t n = 0;
+
+    void add(int64_t step, double loss, double validation) {
+        job.recorded_steps[n] = step;
+        job.losses[n] = loss;
+        if (job.validation_losses) job.validation_losses[n] = validation;
+        ++n;
+    }
+};
+
+double held_out(const Job& job, const Workspace& w) {
+    return job.validation.n ? mean_loss(job, w, job.validation) : __builtin_nan("");
+}
+
+void start(const Job& job, Workspace& w) {
+    const int64_t p = padded(w.net.n_parameters);
+    for (float* zero : {w.net.parameters, w.net.gradient, w.moments.first, w.moments.second})
+        __builtin_memset(zero, 0, sizeof(float) * size_t(p));
+    __builtin_memset(w.net.lanes, 0, sizeof(float) * size_t(w.net.n_lanes * L));
+    copy(w.net.parameters, job.parameters, w.net.n_parameters);
+    copy(w.snapshot, job.parameters, w.net.n_parameters);
+    if (w.full_batch)
+        pack(job, w);
+    else
+        for (int64_t i = 0; i < job.training.n; ++i) w.order[i] = int32_t(i);
+}
+
+Outcome train(const Job& job, void* memory) {
+    const FlushSubnormals flush;
+    Arena arena{static_cast<char*>(memory)};
+    Workspace w = plan(job, arena);
+    start(job, w);
+    const int64_t n = job.training.n, batch = batch_rows(job), p = w.net.n_parameters;
+    uint64_t random = job.seed;
+    int64_t step = 0, next_row = n;
+    Recorder record{job};
+    Status status = Status::finished;
+    for (; step < job.steps; ++step) {
+        if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) {
+            status = Status::interrupted;
+            break;
+        }
+        if (w.full_batch || next_row >= n) {
+            if (!w.full_batch) shuffle(w.order, n, random);
+            next_row = 0;
+        }
+        const int64_t m = n - next_row < batch ? n - next_row : batch;
+        const bool recording = step % job.record_every == 0;
+        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, recording);
+        next_row += m;
+        if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, p))) {
+            status = Status::diverged;
+            break;
+        }
+        if (recording) {
+            record.add(step, sum_of.loss / double(m), held_out(job, w));
+            copy(w.snapshot, w.net.parameters, p);
+        }
+        update(job.optimizer, w.moments);
+        __atomic_store_n(job.progress, step + 1, __ATOMIC_RELAXED);
+    }
+    double loss = __builtin_nan("");
+    if (status != Status::diverged) {
+        loss = mean_loss(job, w, job.training);
+        if (!(loss - loss == 0) || !all_finite(w.net.parameters, p)) status = Status::diverged;
+    }
+    if (status == Status::diverged) {
+        record.add(step, __builtin_nan(""), __builtin_nan(""));
+        copy(job.parameters, w.snapshot, p);
+    } else {
+        record.add(step, loss, held_out(job, w));
+        copy(job.parameters, w.net.parameters, p);
+    }
+    return {status, step, record.n};
+}
+
+size_t workspace_bytes(const Job& job) {
+    Arena arena{nullptr};
+    plan(job, arena);
+    return arena.used;
+}
+
+// Calls f on blocks of L numbers, so that any n will do.
+template <class F>
+void in_blocks(const float* x, int64_t n, const F& f) {
+    for (int64_t i = 0; i < n; i += L) {
+        const int m = n - i < L ? int(n - i) : L;
+        alignas(64) float in[L] = {};
+        for (int k = 0; k < m; ++k) in[k] = x[i + k];
+        f(i, m, in);
+    }
+}
+
+vf function(Function f, vf x) {
+    switch (f) {
+        case Function::exp: return exp(x);
+        case Function::expm1: return expm1(x);
+        case Function::log: return log(x);
+        case Function::log1p: return log1p(x);
+        case Function::tanh: return tanh(x);
+        case Function::erf: return erf(x, exp(-x * x));
+        case Function::square_root: return square_root(x);
+        case Function::count: break;
+    }
+    return x;
+}
+
+void apply(Function f, const float* x, float* out, int64_t n) {
+    const FlushSubnormals flush;
+    in_blocks(x, n, [&](int64_t i, int m, const float* in) {
+        const vf y = function(f, load(in));
+        for (int k = 0; k < m; ++k) out[i + k] = y[k];
+    });
+}
+
+void activate_any(const HiddenLayer& layer, const float* z, float* value, float* slope,
+                  int64_t n) {
+    const FlushSubnormals flush;
+    in_blocks(z, n, [&](int64_t i, int m, const float* in) {
+        alignas(64) float v[L], s[L];
+        activate(layer, in, v, s, L);
+        for (int k = 0; k < m; ++k) value[i + k] = v[k], slope[i + k] = s[k];
+    });
+}
+
+}  // namespace
+
+extern const Kernel kernel;
+const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, train, apply, activate_any};
+
+}  // namespace pellucid::PELLUCID_ISA

@@ -1,0 +1,72 @@
+// The training kernel's interface: plain data in, plain data out.
+//
+// No Python, no threads, no operating system, no allocation: the caller owns every array. The
+// same sources are compiled once per instruction set; each object offers one `Kernel` table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pellucid {
+
+// The order of these names is the order of the tables in bindings.cpp.
+enum class Activation : int32_t {
+    identity, relu, leaky_relu, prelu, hardtanh, abs, sigmoid, tanh,
+    elu, gelu, gelu_tanh, silu, softplus, softsign, count
+};
+enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
+enum class Optimizer : int32_t { sgd, adam, adamw, count };
+enum class Status : int32_t { finished, interrupted, diverged };
+enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
+
+// n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
+struct Rows {
+    const float* X;
+    const int32_t* labels;
+    const float* targets;
+    int64_t n;
+};
+
+struct HiddenLayer {
+    Activation activation;
+    float a, b;  // its parameters, 0 where it has fewer
+};
+
+struct OptimizerSettings {
+    Optimizer kind;
+    bool nesterov;
+    double learning_rate, momentum, beta1, beta2, epsilon, weight_decay;
+};
+
+struct Job {
+    const int32_t* widths;      // d_0 .. d_L
+    int32_t n_layers;           // L
+    const HiddenLayer* hidden;  // L - 1 of them
+    Likelihood likelihood;
+    OptimizerSettings optimizer;
+    int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
+    uint64_t seed;
+    Rows training, validation;  // validation.n == 0: none
+    float* parameters;          // W1 row by row, b1, W2, ...; changed in place
+    int64_t* recorded_steps;    // room for ceil(steps / record_every) + 1 records
+    double* losses;
+    double* validation_losses;  // the same room, or null without validation rows
+    const int32_t* stop;        // not 0: stop before the next step
+    int64_t* progress;          // steps done so far, for whoever watches
+};
+
+struct Outcome {
+    Status status;
+    int64_t steps_done, n_recorded;
+};
+
+struct Kernel {
+    const char* isa;
+    size_t (*workspace_bytes)(const Job&);
+    Outcome (*train)(const Job&, void* workspace);  // workspace: aligned to 64 bytes
+    // For tests: the vector functions over n numbers.
+    void (*apply)(Function, const float* x, float* out, int64_t n);
+    void (*activate)(const HiddenLayer&, const float* z, float* value, float* slope, int64_t n);
+};
+
+}  // namespace pellucid

@@ -1,0 +1,118 @@
+"""Jobs and data for the kernel's tests; both engines are asked through `train_networks`."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from pellucid import likelihoods, network
+from pellucid._kernels import ReferenceFunctions, TrainingJob, native_module, train_networks
+from pellucid._kernels.reference import train_reference
+
+FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.likelihood)
+
+
+def make_job(widths, activation="relu", likelihood="categorical", weights=0, scale=1.0, **settings):
+    """A job with random parameters (seed `weights`) of about the size that torch gives."""
+    rng = np.random.default_rng(weights)
+    blocks = []
+    for d_in, d_out in pairwise(widths):
+        blocks.append(rng.uniform(-1, 1, d_out * (d_in + 1)) * scale / np.sqrt(d_in))
+    of = network.as_activation(activation)
+    settings = {"optimizer": "adam", "learning_rate": 0.01, "steps": 20} | settings
+    return TrainingJob(
+        widths=tuple(widths),
+        parameters=np.concatenate(blocks).astype(np.float32),
+        activations=((of.name, of.parameters),) * (len(widths) - 2),
+        likelihood=likelihood,
+        **settings,
+    )
+
+
+def make_data(n, d_in, d_out, likelihood="categorical", seed=0):
+    """Rows with a target of the right kind."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d_in)).astype(np.float32)
+    if likelihood == "categorical":
+        return X, rng.integers(0, d_out, n)
+    if likelihood == "bernoulli":
+        return X, rng.integers(0, 2, (n, d_out)).astype(np.float32)
+    return X, rng.normal(size=(n, d_out)).astype(np.float32)
+
+
+def instruction_sets():
+    """Those that both this machine and the build have, the best first."""
+    return native_module().instruction_sets()
+
+
+def reference(X, y, job, dtype=np.float32, **options):
+    """The twin's result; float64 for an oracle."""
+    return train_reference(X, y, job, FUNCTIONS, dtype=dtype, **options)
+
+
+def kernel(X, y, job, **options):
+    """The compiled kernel's result for one network."""
+    return train_networks(X, y, [job], engine="kernel", **options)[0]
+
+
+def assert_close(result, expected, tolerance=2e-4):
+    """Same records, same status, numbers equal to float32's precision over a few steps."""
+    assert (result.status, result.steps_done) == (expected.status, expected.steps_done)
+    np.testing.assert_array_equal(result.steps, expected.steps)
+    for name in ("losses", "validation_losses", "parameters"):
+        np.testing.assert_allclose(
+            getattr(result, name), getattr(expected, name), rtol=tolerance, atol=tolerance
+        )
+
+
+def assert_kernel_is_twin(X, y, job, tolerance=2e-4, **options):
+    """On every instruction set of this machine the kernel gives what the twin gives."""
+    validation = options.get("X_validation"), options.get("y_validation")
+    expected = reference(X, y, job, validation=None if validation[0] is None else validation)
+    with pytest.MonkeyPatch.context() as environment:
+        for isa in instruction_sets():
+            environment.setenv("PELLUCID_ISA", isa)
+            assert_close(kernel(X, y, job, **options), expected, tolerance)
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread():
+    """Small products gain nothing from a second one, and lose much on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def isa(request, monkeypatch, native):
+    """Run the test once on each instruction set that this machine has."""
+    if request.param not in native.instruction_sets():
+        pytest.skip(f"no {request.param} on this machine or in this build")
+    monkeypatch.setenv("PELLUCID_ISA", request.param)
+    assert native.instruction_set() == request.param
+    return request.param
+
+
+@pytest.fixture
+def toolbox():
+    """The functions above, for test modules (which cannot import each other)."""
+    return SimpleNamespace(
+        functions=FUNCTIONS,
+        make_job=make_job,
+        make_data=make_data,
+        reference=reference,
+        kernel=kernel,
+        assert_close=assert_close,
+        assert_kernel_is_twin=assert_kernel_is_twin,
+    )
+
+
+@pytest.fixture
+def native():
+    """The compiled module; these tests are about it, so it must be there."""
+    module = native_module()
+    assert module is not None, "the compiled kernel is not built: pip install -e ."
+    return module

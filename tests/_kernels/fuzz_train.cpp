@@ -1,0 +1,152 @@
+// Trains random networks on exactly sized arrays, for the sanitizers. By hand, from the root:
+//
+//   for isa in "baseline 4 16" "avx2 8 16 -mavx2 -mfma" \
+//       "avx512 16 32 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma"; do
+//     set -- $isa; name=$1; lanes=$2; registers=$3; shift 3
+//     g++ -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
+//       -DPELLUCID_ISA=$name -DPELLUCID_ISA_NAME="\"$name\"" -DPELLUCID_LANES=$lanes \
+//       -DPELLUCID_REGISTERS=$registers -Isrc/pellucid/_kernels \
+//       src/pellucid/_kernels/train.cpp tests/_kernels/fuzz_train.cpp -o /tmp/fuzz_$name
+//   done
+//   /tmp/fuzz_avx2 SECONDS SEED
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "train.hpp"
+
+namespace pellucid::PELLUCID_ISA { extern const Kernel kernel; }
+
+using namespace pellucid;
+
+namespace {
+
+std::mt19937_64 random_bits;
+
+int pick(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random_bits);
+}
+
+float normal() { return std::normal_distribution<float>()(random_bits); }
+
+// Exactly n elements, each in a block of its own, so that one step beyond is seen.
+template <class T>
+std::vector<T> exactly(size_t n) {
+    std::vector<T> v;
+    v.reserve(n);
+    v.resize(n);
+    return v;
+}
+
+struct Data {
+    std::vector<float> X, targets;
+    std::vector<int32_t> labels;
+    int n;
+
+    Data(int n, int d_in, int d_out, bool labelled)
+        : X(exactly<float>(size_t(n) * d_in)),
+          targets(exactly<float>(labelled ? 0 : size_t(n) * d_out)),
+          labels(exactly<int32_t>(labelled ? n : 0)), n(n) {
+        for (float& x : X) x = normal();
+        for (float& y : targets) y = float(pick(0, 1));
+        for (int32_t& y : labels) y = pick(0, d_out - 1);
+    }
+
+    Rows rows() const {
+        return {X.data(), labels.empty() ? nullptr : labels.data(),
+                labels.empty() ? targets.data() : nullptr, n};
+    }
+};
+
+int width() { return pick(0, 9) ? pick(1, 40) : pick(1, 300); }
+
+bool one_network() {
+    const int depth = pick(0, 8);
+    std::vector<int32_t> widths{width()};
+    std::vector<HiddenLayer> hidden;
+    size_t p = 0;
+    for (int l = 0; l <= depth; ++l) {
+        widths.push_back(width());
+        p += (size_t(widths[l]) + 1) * widths[l + 1];
+        if (l < depth) {
+            const auto kind = Activation(pick(0, int(Activation::count) - 1));
+            hidden.push_back({kind, pick(0, 3) ? 0.1f : -1.0f, 1.0f});
+        }
+    }
+    const auto likelihood = Likelihood(pick(0, int(Likelihood::count) - 1));
+    const bool labelled = likelihood == Likelihood::categorical;
+    const Data training(pick(1, 300), widths[0], widths.back(), labelled);
+    const Data validation(pick(1, 70), widths[0], widths.back(), labelled);
+    const bool validated = pick(0, 1);
+    const float scale = pick(0, 30) ? 0.3f : 1e20f;
+    auto start = exactly<float>(p);
+    for (float& w : start) w = scale * normal();
+
+    const int32_t stop = 0;
+    int64_t progress = 0;
+    Job job{};
+    job.widths = widths.data();
+    job.n_layers = depth + 1;
+    job.hidden = hidden.data();
+    job.likelihood = likelihood;
+    job.optimizer = {Optimizer(pick(0, 2)), pick(0, 1) == 1, pick(0, 20) ? 0.01 : 1e4,
+                     pick(0, 1) * 0.9, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
+    job.steps = pick(0, 6);
+    job.batch_size = pick(0, 1) ? pick(1, training.n) : 0;
+    job.record_every = pick(1, 3);
+    job.seed = random_bits();
+    job.training = training.rows();
+    if (validated) job.validation = validation.rows();
+    job.stop = &stop;
+    job.progress = &progress;
+    const size_t records = size_t((job.steps + job.record_every - 1) / job.record_every + 1);
+
+    std::vector<float> first;
+    for (int run = 0; run < 2; ++run) {
+        auto parameters = start;
+        auto steps = exactly<int64_t>(records);
+        auto losses = exactly<double>(records), held_out = exactly<double>(records);
+        job.parameters = parameters.data();
+        job.recorded_steps = steps.data();
+        job.losses = losses.data();
+        job.validation_losses = validated ? held_out.data() : nullptr;
+        const size_t size = PELLUCID_ISA::kernel.workspace_bytes(job);
+        void* memory = std::aligned_alloc(64, (size + 63) / 64 * 64);
+        std::memset(memory, 0xff, size);  // nan: nothing may be used before it is written
+        const Outcome o = PELLUCID_ISA::kernel.train(job, memory);
+        std::free(memory);
+        if (o.n_recorded < 1 || o.n_recorded > int64_t(records)) return false;
+        const bool finite = std::isfinite(losses[size_t(o.n_recorded) - 1]);
+        if (finite != (o.status == Status::finished)) return false;
+        for (float w : parameters)
+            if (!std::isfinite(w)) return false;
+        if (run == 0)
+            first = parameters;
+        else if (std::memcmp(first.data(), parameters.data(), p * sizeof(float)))
+            return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const double seconds = argc > 1 ? std::atof(argv[1]) : 60;
+    const unsigned long seed = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0;
+    const auto start = std::chrono::steady_clock::now();
+    long networks = 0;
+    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <
+           seconds) {
+        random_bits.seed(seed + (unsigned long)networks);
+        if (!one_network()) {
+            std::printf("network %lu is wrong\n", seed + (unsigned long)networks);
+            return 1;
+        }
+        ++networks;
+    }
+    std::printf("%s: %ld networks without a finding\n", PELLUCID_ISA::kernel.isa, networks);
+}

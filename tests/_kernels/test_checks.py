@@ -1,0 +1,175 @@
+"""What does not fit together is refused in one sentence, before native code sees it."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid import InvalidInput
+from pellucid._errors import MissingDependency, PellucidWarning
+from pellucid._kernels import engine, train_networks
+
+WRONG_JOBS = {
+    "one width": ({"widths": (2,)}, "input and the output width"),
+    "width 0": ({"widths": (2, 0, 3)}, "a width is 0"),
+    "width of a float": ({"widths": (2, 4.0, 3)}, "must be an integer"),
+    "width of a bool": ({"widths": (2, True, 3)}, "must be an integer"),
+    "huge width": ({"widths": (2, 2**40, 3)}, "a width is"),
+    "too many parameters": ({"widths": (2, 2**20, 2**20, 3)}, "activations"),
+    "activation": ({"activations": (("swish", ()),)}, "must be one of identity, relu"),
+    "activations": ({"activations": ()}, "0 activations for 1 hidden layers"),
+    "activation's parameters": ({"activations": (("elu", ()),)}, "takes 1 parameters; got 0"),
+    "nan parameter": ({"activations": (("elu", (np.nan,)),)}, "must be finite"),
+    "likelihood": ({"likelihood": "poisson"}, "gaussian, bernoulli, categorical"),
+    "optimizer": ({"optimizer": "lion"}, "sgd, adam, adamw"),
+    "short parameters": ({"parameters": np.zeros(26, np.float32)}, "need (27,)"),
+    "2-D parameters": ({"parameters": np.zeros((27, 1), np.float32)}, "need (27,)"),
+    "float64 parameters": ({"parameters": np.zeros(27)}, "float32"),
+    "infinite parameters": ({"parameters": np.full(27, np.inf, np.float32)}, "finite"),
+    "negative rate": ({"learning_rate": -1.0}, "learning_rate is -1.0"),
+    "nan rate": ({"learning_rate": float("nan")}, "learning_rate is nan"),
+    "text rate": ({"learning_rate": "fast"}, "must be a number"),
+    "beta1": ({"beta1": 1.0}, "below 1.0"),
+    "beta2": ({"beta2": -0.1}, "beta2 is -0.1"),
+    "epsilon": ({"epsilon": -1e-8}, "epsilon is"),
+    "weight decay": ({"weight_decay": float("inf")}, "weight_decay is inf"),
+    "nesterov": ({"nesterov": True}, "nesterov needs a momentum"),
+    "steps": ({"steps": -1}, "steps is -1"),
+    "batch size": ({"batch_size": -1}, "batch_size is -1"),
+    "seed": ({"seed": -1}, "seed is -1"),
+    "big seed": ({"seed": 2**64}, "seed is"),
+    "record_every": ({"record_every": 0}, "record_every is 0"),
+    "too many records": ({"steps": 2**40, "record_every": 1}, "raise record_every"),
+}
+
+
+@pytest.fixture
+def good(toolbox):
+    X, y = toolbox.make_data(20, 2, 3)
+    return X, y, toolbox.make_job((2, 4, 3))
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize("case", list(WRONG_JOBS))
+def test_wrong_jobs(good, case):
+    X, y, job = good
+    change, words = WRONG_JOBS[case]
+    with pytest.raises(InvalidInput, match=re.escape(words)):
+        train_networks(X, y, [replace(job, **change)])
+
+
+WRONG_DATA = {
+    "1-D X": (lambda X, y: (X[:, 0], y), "float32 array of shape (n, d_0)"),
+    "float64 X": (lambda X, y: (X.astype(float), y), "float32 array"),
+    "list": (lambda X, y: (X.tolist(), y), "float32 array"),
+    "no rows": (lambda X, y: (X[:0], y[:0]), "X has 0 rows"),
+    "nan": (lambda X, y: (np.where(X > 1, np.nan, X).astype(np.float32), y), "finite"),
+    "columns": (lambda X, y: (X[:, :1], y), "takes 2 inputs, but X has 1 columns"),
+    "rows": (lambda X, y: (X, y[:-1]), "20 rows of X"),
+    "float labels": (lambda X, y: (X, y.astype(float)), "integer labels"),
+    "2-D labels": (lambda X, y: (X, y[:, None]), "integer labels"),
+    "negative label": (lambda X, y: (X, y - 1), "run from -1"),
+    "label too large": (lambda X, y: (X, y + 1), "needs 0 to 2"),
+    "wrapping label": (lambda X, y: (X, y + 2**32), "needs 0 to 2"),
+    "unsigned label": (lambda X, y: (X, y.astype(np.uint64) + np.uint64(2**63)), "needs 0 to 2"),
+}
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize("case", list(WRONG_DATA))
+def test_wrong_data(good, case):
+    X, y, job = good
+    change, words = WRONG_DATA[case]
+    with pytest.raises(InvalidInput, match=re.escape(words)):
+        train_networks(*change(X, y), [job])
+    bad_X, bad_y = change(X, y)
+    with pytest.raises(InvalidInput):
+        train_networks(X, y, [job], X_validation=bad_X, y_validation=bad_y)
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (np.zeros((20, 1), np.float32), "2 outputs, but y has 1 columns"),
+        (np.zeros((20, 2)), "float32 array of shape (n, d_L)"),
+        (np.zeros((20, 2, 1), np.float32), "float32 array of shape (n, d_L)"),
+        (np.full((20, 2), np.inf, np.float32), "finite"),
+        (np.full((20, 2), 1.5, np.float32), "between 0 and 1"),
+    ],
+)
+def test_wrong_targets(toolbox, y, words):
+    X, _ = toolbox.make_data(20, 2, 2)
+    with pytest.raises(InvalidInput, match=re.escape(words)):
+        train_networks(X, y, [toolbox.make_job((2, 4, 2), likelihood="bernoulli")])
+
+
+def test_one_call_has_one_kind_of_target(toolbox, good):
+    X, y, job = good
+    other = toolbox.make_job((2, 4, 3), likelihood="gaussian")
+    with pytest.raises(InvalidInput, match="cannot share one call"):
+        train_networks(X, y, [job, other])
+
+
+def test_half_a_validation_set(good):
+    X, y, job = good
+    with pytest.raises(InvalidInput, match="both X_validation and y_validation"):
+        train_networks(X, y, [job], X_validation=X)
+
+
+@pytest.mark.parametrize("threads", [-1, 10**6])
+def test_threads(good, threads):
+    X, y, job = good
+    with pytest.raises(InvalidInput, match="threads"):
+        train_networks(X, y, [job], threads=threads)
+
+
+def test_no_jobs_no_results(good):
+    X, y, _ = good
+    assert train_networks(X, y, []) == []
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
+def test_labels_of_every_integer_type(toolbox, good, dtype):
+    X, y, job = good
+    expected = toolbox.kernel(X, y, job)
+    np.testing.assert_array_equal(toolbox.kernel(X, y.astype(dtype), job).losses, expected.losses)
+
+
+def test_rows_that_are_not_contiguous(toolbox, good):
+    X, y, job = good
+    wide = np.zeros((40, 4), np.float32)
+    wide[::2, ::2] = X
+    result = toolbox.kernel(wide[::2, ::2], np.repeat(y, 2)[::2], job)
+    np.testing.assert_array_equal(result.losses, toolbox.kernel(X, y, job).losses)
+
+
+def test_one_column_of_targets_may_be_flat(toolbox):
+    X, y = toolbox.make_data(20, 2, 1, "gaussian")
+    job = toolbox.make_job((2, 4, 1), likelihood="gaussian")
+    flat, column = toolbox.kernel(X, y.ravel(), job), toolbox.kernel(X, y, job)
+    np.testing.assert_array_equal(flat.losses, column.losses)
+
+
+def test_engines_by_name(toolbox, good, monkeypatch):
+    X, y, job = good
+    with pytest.raises(InvalidInput, match="'auto', 'kernel' or 'reference'"):
+        train_networks(X, y, [job], engine="gpu")
+    with pytest.raises(InvalidInput, match="ReferenceFunctions"):
+        train_networks(X, y, [job], engine="reference")
+    monkeypatch.setattr(engine, "native_module", lambda: None)
+    with pytest.raises(MissingDependency, match=r"C\+\+20 compiler"):
+        train_networks(X, y, [job], engine="kernel")
+
+
+def test_without_the_kernel_the_twin_trains_and_says_so_once(toolbox, good, monkeypatch, recwarn):
+    X, y, job = good
+    expected = toolbox.kernel(X, y, job)
+    monkeypatch.setattr(engine, "native_module", lambda: None)
+    monkeypatch.setattr(engine, "_warned", False)
+    with pytest.warns(PellucidWarning, match="NumPy trains instead"):
+        [result] = train_networks(X, y, [job], functions=toolbox.functions)
+    train_networks(X, y, [job], functions=toolbox.functions)
+    assert not recwarn.list
+    toolbox.assert_close(result, expected)

@@ -1,0 +1,148 @@
+"""Kernel against twin, twin against torch, over activation x likelihood x optimizer."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from pellucid._kernels.checks import ACTIVATION_PARAMETERS, LIKELIHOODS, OPTIMIZERS
+from pellucid.network import ACTIVATIONS
+
+OPTIMIZER_SETTINGS = {
+    "sgd": {"optimizer": "sgd", "learning_rate": 0.1},
+    "sgd, weight decay": {"optimizer": "sgd", "learning_rate": 0.1, "weight_decay": 0.1},
+    "sgd, momentum": {"optimizer": "sgd", "learning_rate": 0.05, "momentum": 0.9},
+    "sgd, nesterov": {
+        "optimizer": "sgd",
+        "learning_rate": 0.05,
+        "momentum": 0.9,
+        "nesterov": True,
+        "weight_decay": 0.01,
+    },
+    "adam": {"optimizer": "adam", "learning_rate": 0.01},
+    "adam, betas": {
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "beta1": 0.5,
+        "beta2": 0.9,
+        "epsilon": 1e-3,
+        "weight_decay": 0.1,
+    },
+    "adamw": {"optimizer": "adamw", "learning_rate": 0.01, "weight_decay": 0.1},
+}
+WIDTHS = {"gaussian": (3, 9, 7, 2), "bernoulli": (3, 9, 7, 2), "categorical": (3, 9, 7, 4)}
+TORCH_ACTIVATIONS = {
+    "identity": nn.Identity,
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "prelu": lambda: nn.LeakyReLU(0.25),
+    "hardtanh": nn.Hardtanh,
+    "abs": lambda: torch.abs,
+    "sigmoid": nn.Sigmoid,
+    "tanh": nn.Tanh,
+    "elu": nn.ELU,
+    "gelu": nn.GELU,
+    "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
+    "silu": nn.SiLU,
+    "softplus": nn.Softplus,
+    "softsign": nn.Softsign,
+}
+
+
+def test_the_tables_of_python_and_the_compiled_module_agree(native):
+    assert list(ACTIVATION_PARAMETERS) == native.ACTIVATIONS == list(ACTIVATIONS)
+    assert list(LIKELIHOODS) == native.LIKELIHOODS
+    assert list(OPTIMIZERS) == native.OPTIMIZERS
+    for name, family in ACTIVATIONS.items():
+        assert ACTIVATION_PARAMETERS[name] == len(family.defaults)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
+@pytest.mark.parametrize("optimizer", list(OPTIMIZER_SETTINGS))
+def test_kernel_and_twin_take_the_same_20_steps(toolbox, activation, likelihood, optimizer):
+    widths = WIDTHS[likelihood]
+    X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
+    job = toolbox.make_job(widths, activation, likelihood, **OPTIMIZER_SETTINGS[optimizer])
+    toolbox.assert_close(toolbox.kernel(X, y, job), toolbox.reference(X, y, job))
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
+def test_kernel_and_twin_agree_in_minibatches(toolbox, activation, likelihood):
+    widths = WIDTHS[likelihood]
+    X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
+    job = toolbox.make_job(widths, activation, likelihood, batch_size=19, seed=3)
+    toolbox.assert_close(toolbox.kernel(X, y, job), toolbox.reference(X, y, job))
+
+
+def torch_model(job):
+    layers = []
+    for d_in, d_out in zip(job.widths[:-1], job.widths[1:], strict=True):
+        layers.append(nn.Linear(d_in, d_out, dtype=torch.float64))
+    parameters = [p for layer in layers for p in layer.parameters()]
+    nn.utils.vector_to_parameters(torch.tensor(job.parameters, dtype=torch.float64), parameters)
+    return layers, parameters
+
+
+def torch_optimizer(job, parameters):
+    shared = {"lr": job.learning_rate, "weight_decay": job.weight_decay}
+    if job.optimizer == "sgd":
+        return torch.optim.SGD(parameters, momentum=job.momentum, nesterov=job.nesterov, **shared)
+    kind = torch.optim.Adam if job.optimizer == "adam" else torch.optim.AdamW
+    return kind(parameters, betas=(job.beta1, job.beta2), eps=job.epsilon, **shared)
+
+
+def torch_loss(likelihood, outputs, y):
+    if likelihood == "categorical":
+        return nn.functional.cross_entropy(outputs, y)
+    if likelihood == "bernoulli":
+        losses = nn.functional.binary_cross_entropy_with_logits(outputs, y, reduction="none")
+    else:
+        losses = nn.functional.gaussian_nll_loss(
+            outputs, y, torch.ones_like(outputs), full=True, reduction="none"
+        )
+    return losses.sum(dim=1).mean()
+
+
+def torch_run(X, y, job):
+    """Losses of each step and the final parameters, in float64, full batch."""
+    layers, parameters = torch_model(job)
+    optimizer = torch_optimizer(job, parameters)
+    inputs, targets = torch.tensor(X, dtype=torch.float64), torch.tensor(y)
+    if job.likelihood != "categorical":
+        targets = targets.double()
+    activations = [TORCH_ACTIVATIONS[name]() for name, _ in job.activations]
+    losses = []
+    for _ in range(job.steps):
+        h = inputs
+        for layer, activation in zip(layers[:-1], activations, strict=True):
+            h = activation(layer(h))
+        loss = torch_loss(job.likelihood, layers[-1](h), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return np.array(losses), nn.utils.parameters_to_vector(parameters).detach().numpy()
+
+
+def assert_twin_is_torch(toolbox, job, likelihood):
+    widths = WIDTHS[likelihood]
+    X, y = toolbox.make_data(40, widths[0], widths[-1], likelihood)
+    losses, parameters = torch_run(X, y, job)
+    result = toolbox.reference(X, y, job, dtype=np.float64)
+    np.testing.assert_allclose(result.losses[:-1], losses, rtol=1e-9)
+    np.testing.assert_allclose(result.parameters, parameters, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("optimizer", list(OPTIMIZER_SETTINGS))
+def test_twin_in_float64_is_torch_step_by_step(toolbox, likelihood, optimizer):
+    job = toolbox.make_job(WIDTHS[likelihood], "tanh", likelihood, **OPTIMIZER_SETTINGS[optimizer])
+    assert_twin_is_torch(toolbox, job, likelihood)
+
+
+@pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
+def test_twin_in_float64_is_torch_for_each_activation(toolbox, activation):
+    job = toolbox.make_job(WIDTHS["categorical"], activation)
+    assert_twin_is_torch(toolbox, job, "categorical")
