@@ -1,0 +1,356 @@
+"""The only place that says "proved": a witness of an optimization failure, evaluated afresh.
+
+A witness is a network of the user's own shape whose training objective is lower by at least a tenth
+of (trivial - reference) and whose held-out loss is not worse beyond noise. This module shares no
+code with the search that found it: it reads the files, runs the networks in float64 and computes
+the losses on its own. What is strange is refused.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._shapes import Array, Float64
+
+CLAIM_VERSION = 1
+LEAST_SHARE = 0.1
+"""The objective must fall by at least this share of (trivial - reference)."""
+AGREEMENT = 1e-6
+"""Claimed and recomputed numbers agree within this, relative to max(1, |number|)."""
+NOISE = 2.0
+"""Standard errors of the paired held-out difference that count as noise."""
+CHUNK = 10_000
+NUMBERS = (
+    "weight_decay",
+    "target_offset",
+    "target_scale",
+    "trivial",
+    "reference",
+    "objective",
+    "user_objective",
+    "held_out_loss",
+    "user_held_out_loss",
+    "share",
+)
+FIELDS = (
+    "version",
+    "likelihood",
+    "widths",
+    "activations",
+    "input_offset",
+    "input_scale",
+    *NUMBERS,
+)
+"""The fields of a claim; no other may be there, none may be missing."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The checker's answer, with its reason and, where it got that far, its own numbers."""
+
+    accepted: bool
+    reason: str
+    objective: float = math.nan
+    user_objective: float = math.nan
+    held_out_difference: float = math.nan
+    held_out_standard_error: float = math.nan
+
+
+class Refused(Exception):
+    """Why a witness is not accepted."""
+
+
+def check_witness(
+    claim: Mapping[str, Any],
+    witness: bytes,
+    user: bytes,
+    X: ArrayLike,
+    y: ArrayLike,
+    held_out: ArrayLike,
+) -> CheckResult:
+    """Accept or refuse the claim that `witness` is a better network of the user's shape.
+
+    Parameters
+    ----------
+    claim
+        The claimed numbers, with exactly the keys `FIELDS`. `weight_decay` is the coefficient of
+        the penalty weight_decay / 2 |theta|^2 in the objective, 0 where there is none; theta are
+        the parameters on the scaled columns, (x - input_offset) / input_scale, and the scaled
+        target, (y - target_offset) / target_scale, on which the loss is taken as well.
+    witness, user
+        Two networks as files, that take the rows of `X` and return outputs on the scale of `y`.
+    X, y, held_out
+        All rows (n, d_in), their targets (labels or numbers), and which rows training did not see.
+
+    Returns
+    -------
+    CheckResult
+        Refusals are answers, not exceptions: nothing in the arguments makes this function raise.
+    """
+    try:
+        return _check(claim, witness, user, X, y, held_out)
+    except Refused as refusal:
+        return CheckResult(False, str(refusal))
+    except Exception as error:  # whatever is that strange is refused
+        return CheckResult(False, f"it could not be evaluated ({type(error).__name__}: {error})")
+
+
+def _check(
+    claim: Mapping[str, Any], witness: bytes, user: bytes, X: Any, y: Any, held_out: Any
+) -> CheckResult:
+    _check_claim(claim)
+    rows, targets, mask = _read_rows(claim, X, y, held_out)
+    _check_scaling(claim, rows, targets, mask)
+    better, own = _read_network(witness, "witness"), _read_network(user, "user's network")
+    for network, name in ((better, "witness"), (own, "user's network")):
+        _check_architecture(claim, network, name)
+    losses, user_losses = (_losses(claim, net, rows, targets) for net in (better, own))
+    objective = _objective(claim, better, losses[~mask])
+    user_objective = _objective(claim, own, user_losses[~mask])
+    _agree(claim, "objective", objective)
+    _agree(claim, "user_objective", user_objective)
+    _agree(claim, "held_out_loss", float(losses[mask].mean()))
+    _agree(claim, "user_held_out_loss", float(user_losses[mask].mean()))
+    _check_trivial(claim, targets[~mask])
+    _check_share(claim, user_objective - objective)
+    d = losses[mask] - user_losses[mask]
+    difference, error = float(d.mean()), float(d.std(ddof=1) / math.sqrt(len(d)))
+    if not difference <= NOISE * error:
+        raise Refused(
+            f"its held-out loss is worse by {difference:.3g} nats, beyond noise ({error:.3g})"
+        )
+    return CheckResult(True, "accepted", objective, user_objective, difference, error)
+
+
+# ---- the claim and the rows
+
+
+def _check_claim(claim: Mapping[str, Any]) -> None:
+    if set(claim) != set(FIELDS):
+        raise Refused("the claim does not have the fields of a claim")
+    if type(claim["version"]) is not int or claim["version"] != CLAIM_VERSION:
+        raise Refused("the claim is of an unknown version")
+    for name in NUMBERS:
+        if type(claim[name]) is not float or not math.isfinite(claim[name]):
+            raise Refused(f"{name} of the claim is no finite number")
+    if claim["weight_decay"] < 0 or claim["target_scale"] <= 0:
+        raise Refused("weight_decay or target_scale of the claim has the wrong sign")
+    if claim["likelihood"] not in LOSSES:
+        raise Refused("the likelihood of the claim is unknown")
+
+
+def _read_rows(
+    claim: Mapping[str, Any], X: Any, y: Any, held_out: Any
+) -> tuple[Array, Array, Array]:
+    rows, targets, mask = np.asarray(X), np.asarray(y), np.asarray(held_out)
+    n = len(rows)
+    if rows.dtype != np.float64 or rows.ndim != 2 or not np.isfinite(rows).all():
+        raise Refused("the rows are not a table of finite float64 numbers")
+    if targets.shape != (n,) or mask.shape != (n,) or mask.dtype != bool:
+        raise Refused("rows, targets and the held-out mask do not belong together")
+    if mask.sum() < 2 or (~mask).sum() < 2:
+        raise Refused("there are not two training rows and two held-out rows")
+    if claim["likelihood"] == "gaussian":
+        if targets.dtype != np.float64 or not np.isfinite(targets).all():
+            raise Refused("the targets are not finite float64 numbers")
+    elif targets.dtype.kind != "i" or targets.min() < 0 or targets.max() >= claim["widths"][-1]:
+        raise Refused("the targets are not labels of the network's outputs")
+    return rows, targets, mask
+
+
+def _check_scaling(claim: Mapping[str, Any], rows: Array, targets: Array, mask: Array) -> None:
+    """Each column is unscaled, or scaled by its own training mean and standard deviation."""
+    offset, scale = claim["input_offset"], claim["input_scale"]
+    if len(offset) != rows.shape[1] or len(scale) != rows.shape[1]:
+        raise Refused("the input scaling does not fit the columns")
+    for o, s, x in zip(offset, scale, rows[~mask].T, strict=True):
+        _check_scale(o, s, x, "an input column")
+    o, s = claim["target_offset"], claim["target_scale"]
+    if claim["likelihood"] == "categorical" and (o, s) != (0.0, 1.0):
+        raise Refused("class labels cannot be scaled")
+    if claim["likelihood"] == "gaussian":
+        _check_scale(o, s, targets[~mask], "the target")
+
+
+def _check_scale(offset: Any, scale: Any, x: Array, what: str) -> None:
+    if type(offset) is not float or type(scale) is not float:
+        raise Refused(f"the scaling of {what} is no number")
+    if (offset, scale) == (0.0, 1.0):
+        return
+    mean = float(x.mean())
+    deviation = float(x.std()) if np.ptp(x) > 0 else 1.0
+    near = abs(offset - mean) <= AGREEMENT * deviation + 1e-12 * abs(mean)
+    if not near or not abs(scale - deviation) <= AGREEMENT * deviation:
+        raise Refused(f"the scaling of {what} is not its training mean and standard deviation")
+
+
+def _agree(claim: Mapping[str, Any], name: str, value: float) -> None:
+    if not abs(claim[name] - value) <= AGREEMENT * max(1.0, abs(value)):
+        raise Refused(f"{name} is claimed as {claim[name]:.9g} and comes out as {value:.9g}")
+
+
+def _check_trivial(claim: Mapping[str, Any], y: Array) -> None:
+    """The best constant is at least as good on the rows it is fitted on as when cross-validated."""
+    if claim["likelihood"] == "gaussian":
+        best = math.log(2 * math.pi) / 2 + float(y.var()) / claim["target_scale"] ** 2 / 2
+    else:
+        shares = np.bincount(y) / len(y)
+        best = -float(sum(p * math.log(p) for p in shares if p > 0))
+    if claim["trivial"] < best - AGREEMENT * max(1.0, abs(best)):
+        raise Refused("trivial of the claim is lower than any constant prediction can be")
+
+
+def _check_share(claim: Mapping[str, Any], gain: float) -> None:
+    gap = claim["trivial"] - claim["reference"]
+    if not gap > 0:
+        raise Refused("the reference is no better than the constant prediction")
+    share = gain / gap
+    _agree(claim, "share", share)
+    if not share >= LEAST_SHARE:
+        raise Refused(f"the objective falls by {share:.3f} of (trivial - reference) only")
+
+
+# ---- the networks
+
+
+@dataclass(frozen=True)
+class _Network:
+    weights: list[Float64[Array, "_ _"]]
+    biases: list[Float64[Array, " _"]]
+    activations: list[Any]  # [name, parameters] of every hidden layer
+    output_activation: list[Any]
+
+
+def _read_network(data: bytes, name: str) -> _Network:
+    """The arrays by the safetensors library, the activations from its metadata."""
+    from safetensors.numpy import load
+
+    arrays = load(data)
+    length = struct.unpack("<Q", data[:8])[0]
+    about = json.loads(data[8 : 8 + length])["__metadata__"]
+    if about["format"] != "pellucid" or about["version"] != "1":
+        raise Refused(f"the {name} is no pellucid file of version 1")
+    described = json.loads(about["network"])
+    n_layers = len(described["activations"]) + 1
+    names = [f"layers.{i}.{part}" for i in range(n_layers) for part in ("weight", "bias")]
+    if sorted(arrays) != sorted(names):
+        raise Refused(f"the arrays of the {name} are not those of its layers")
+    if {a.dtype for a in arrays.values()} not in ({np.dtype("<f4")}, {np.dtype("<f8")}):
+        raise Refused(f"the {name} is not all float32 or all float64")
+    if not all(np.isfinite(a).all() for a in arrays.values()):
+        raise Refused(f"the {name} holds numbers that are not finite")
+    W, b = (
+        [arrays[f"layers.{i}.{part}"].astype(np.float64) for i in range(n_layers)]
+        for part in ("weight", "bias")
+    )
+    return _Network(W, b, described["activations"], described["output_activation"])
+
+
+def _check_architecture(claim: Mapping[str, Any], network: _Network, name: str) -> None:
+    widths = claim["widths"]
+    shapes = [W.shape for W in network.weights]
+    if shapes != [(d_out, d_in) for d_in, d_out in pairwise(widths)]:
+        raise Refused(f"the {name} does not have the widths of the claim")
+    if [b.shape for b in network.biases] != [(d_out,) for d_out in widths[1:]]:
+        raise Refused(f"the biases of the {name} do not fit its widths")
+    if network.activations != claim["activations"]:
+        raise Refused(f"the {name} does not have the activations of the claim")
+    if network.output_activation[0] != "identity":
+        raise Refused(f"the {name} does not return raw outputs")
+    for sigma, parameters in network.activations:
+        if sigma not in ACTIVATIONS or len(parameters) != ACTIVATIONS[sigma][0]:
+            raise Refused(f"the {name} has an activation that is unknown here")
+
+
+def _losses(claim: Mapping[str, Any], network: _Network, X: Array, y: Array) -> Array:
+    """Nats of every row."""
+    loss = LOSSES[claim["likelihood"]]
+    parts = []
+    for i in range(0, len(X), CHUNK):
+        h = X[i : i + CHUNK]
+        for W, b, (name, parameters) in zip(
+            network.weights, network.biases, [*network.activations, ("identity", [])], strict=True
+        ):
+            h = ACTIVATIONS[name][1](h @ W.T + b, *parameters)
+        parts.append(loss(h, y[i : i + CHUNK], claim["target_scale"]))
+    losses = np.concatenate(parts)
+    if not np.isfinite(losses).all():
+        raise Refused("a loss is not finite")
+    return losses
+
+
+def _objective(claim: Mapping[str, Any], network: _Network, losses: Array) -> float:
+    """Mean nats + weight_decay / 2 |theta|^2, theta on the scaled columns and target."""
+    mean = float(losses.mean())
+    if claim["weight_decay"] == 0.0:
+        return mean
+    W, b = list(network.weights), list(network.biases)
+    W[-1] = W[-1] / claim["target_scale"]
+    b[-1] = (b[-1] - claim["target_offset"]) / claim["target_scale"]
+    b[0] = b[0] + W[0] @ np.array(claim["input_offset"])
+    W[0] = W[0] * np.array(claim["input_scale"])
+    squares = sum(float((part**2).sum()) for part in (*W, *b))
+    return mean + claim["weight_decay"] / 2 * squares
+
+
+# ---- formulas, written again on purpose
+
+
+def _cross_entropy(z: Array, y: Array, scale: float) -> Array:
+    from scipy.special import logsumexp
+
+    return logsumexp(z, axis=1) - z[np.arange(len(z)), y]
+
+
+def _unit_gaussian(mu: Array, y: Array, scale: float) -> Array:
+    if mu.shape[1] != 1:
+        raise Refused("the network has more than one output for one target")
+    return math.log(2 * math.pi) / 2 + ((y - mu[:, 0]) / scale) ** 2 / 2
+
+
+LOSSES: dict[str, Callable[[Array, Array, float], Array]] = {
+    "categorical": _cross_entropy,
+    "gaussian": _unit_gaussian,
+}
+
+
+def _expit(z: Array) -> Array:
+    from scipy.special import expit
+
+    return expit(z)
+
+
+def _normal_cdf(z: Array) -> Array:
+    from scipy.special import ndtr
+
+    return ndtr(z)
+
+
+def _gelu_tanh(z: Array) -> Array:
+    return z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2
+
+
+ACTIVATIONS: dict[str, tuple[int, Callable[..., Array]]] = {
+    "identity": (0, lambda z: z),
+    "relu": (0, lambda z: np.where(z > 0, z, 0.0)),
+    "leaky_relu": (1, lambda z, a: np.where(z > 0, z, a * z)),
+    "prelu": (1, lambda z, a: np.where(z > 0, z, a * z)),
+    "hardtanh": (2, lambda z, low, high: np.minimum(np.maximum(z, low), high)),
+    "abs": (0, np.abs),
+    "sigmoid": (0, _expit),
+    "tanh": (0, np.tanh),
+    "elu": (1, lambda z, a: np.where(z > 0, z, a * np.expm1(np.minimum(z, 0.0)))),
+    "gelu": (0, lambda z: z * _normal_cdf(z)),
+    "gelu_tanh": (0, _gelu_tanh),
+    "silu": (0, lambda z: z * _expit(z)),
+    "softplus": (0, lambda z: np.logaddexp(0.0, z)),
+    "softsign": (0, lambda z: z / (1 + np.abs(z))),
+}
+"""Name -> how many parameters it takes, and its formula."""

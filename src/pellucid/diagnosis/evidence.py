@@ -1,0 +1,217 @@
+"""From runs and reference models to the numbers that the decision needs, and to the witness."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._shapes import Array, Float64
+from ..network import to_bytes
+from .checker import CLAIM_VERSION, CheckResult, check_witness
+from .decision import Evidence, Margin, Rival, reaches
+from .problem import Problem
+from .references import Judged
+from .search import Group, Trial, n_changes
+from .verdict import Witness
+
+SURE_NOISE = 3.0
+"""Standard errors by which networks must beat the constant where the reference models do not."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything measured so far."""
+
+    problem: Problem
+    references: tuple[Judged, ...]
+    groups: tuple[Group, ...]
+    searched: bool = False
+    widened: bool = False
+
+    @property
+    def user(self) -> Trial:
+        """The user's own run."""
+        return self.groups[0].trials[0]
+
+    @property
+    def same(self) -> tuple[Trial, ...]:
+        """All runs of the user's architecture, the user's first."""
+        roles = ("recipe", "same architecture")
+        return tuple(t for g in self.groups if g.role in roles for t in g.trials)
+
+    @property
+    def larger(self) -> tuple[Group, ...]:
+        """The groups of larger networks that have runs, the smallest first."""
+        groups = [g for g in self.groups if g.role in ("wider", "deeper") and g.trials]
+        return tuple(sorted(groups, key=lambda g: g.trials[0].network.n_parameters))
+
+
+def margin(difference: Float64[Array, " n"]) -> Margin:
+    """Mean and standard error of differences over paired rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = float(difference.mean()), float(difference.std(ddof=1))
+    return Margin(mean, deviation / math.sqrt(len(difference)))
+
+
+def choose_reference(findings: Findings) -> Judged:
+    """The better of linear model and boosting; networks where only they beat the constant."""
+    constant, *models = findings.references
+    best = min(models, key=lambda model: model.loss)
+    if margin(constant.training_losses - best.training_losses).beyond(0.0):
+        return best
+    return _best_networks(findings, constant) or best
+
+
+def _best_networks(findings: Findings, constant: Judged) -> Judged | None:
+    """The recipe whose runs beat the constant on the held-out rows beyond any doubt, on average."""
+    found: list[tuple[float, Judged]] = []
+    for group in findings.groups:
+        if len(group.trials) < 2:
+            continue
+        losses = np.mean([t.held_out_losses for t in group.trials], axis=0)
+        lead = margin(constant.held_out_losses - losses)
+        if lead.mean > SURE_NOISE * lead.standard_error:
+            hits = np.mean([t.held_out_hits for t in group.trials], axis=0)
+            n = len(constant.training_losses)
+            on_training = np.full(n, losses.mean()), np.full(n, hits.mean())
+            name = f"network ({group.name})"
+            found.append((lead.mean, Judged(name, on_training[0], losses, on_training[1], hits)))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def gather(findings: Findings) -> Evidence:
+    """The numbers of the decision; nobody has asked the checker yet."""
+    problem, user = findings.problem, findings.user
+    constant, reference = findings.references[0], choose_reference(findings)
+    evidence = Evidence(
+        trivial=constant.loss,
+        reference=reference.loss,
+        reference_name=reference.name,
+        signal=margin(constant.training_losses - reference.training_losses),
+        objective=user.objective,
+        training_excess=margin(user.training_losses - reference.training_losses),
+        held_out_excess=margin(user.held_out_losses - reference.held_out_losses),
+        score_name=problem.score_name,
+        score=user.score,
+        trivial_score=problem.score(constant.held_out_hits, problem.held_out),
+        reference_score=problem.score(reference.held_out_hits, problem.held_out),
+        score_deficit=margin(reference.held_out_hits - user.held_out_hits),
+        best_training=min(t.training_loss for t in findings.same),
+        n_same=len(findings.same),
+        weight_decay=user.recipe.weight_decay,
+        searched=findings.searched,
+        widened=findings.widened,
+        diverged=user.status == "diverged",
+    )
+    reached = [_reached(t, reference, evidence.tolerance) for t in findings.same]
+    evidence = replace(evidence, n_reached=sum(reached))
+    same = _better(findings, evidence)
+    return replace(
+        evidence,
+        same=same and _rival(same, user, reference),
+        wider=_larger(findings, evidence, reference),
+    )
+
+
+def _reached(trial: Trial, reference: Judged, tolerance: float) -> bool:
+    return margin(trial.training_losses - reference.training_losses).within(tolerance)
+
+
+def _better(findings: Findings, e: Evidence) -> Trial | None:
+    """The witness: of those that lower the objective nearly most, the smallest change of recipe.
+
+    Where none lowers it by the threshold without costing held-out loss, the lowest objective.
+    """
+    user = findings.user
+    others = [t for t in findings.same[1:] if math.isfinite(t.objective)]
+    good = [t for t in others if user.objective - t.objective >= e.tolerance]
+    for no_worse in (lambda m: m.mean <= 0, lambda m: not m.beyond(0.0)):
+        chosen = [t for t in good if no_worse(margin(t.held_out_losses - user.held_out_losses))]
+        if chosen:
+            enough = min(t.objective for t in chosen) + e.tolerance
+            near = [t for t in chosen if t.objective <= enough]
+            return min(near, key=lambda t: (n_changes(user.recipe, t.recipe), t.objective))
+    return min(others, key=lambda t: t.objective, default=None)
+
+
+def _larger(findings: Findings, e: Evidence, reference: Judged) -> Rival | None:
+    """The smallest larger network that reaches the reference, or else the best one."""
+    trials = [group.best for group in findings.larger]
+    trials = [t for t in trials if math.isfinite(t.objective)]
+    rivals = [_rival(t, findings.user, reference) for t in trials]
+    there = [rival for rival in rivals if reaches(rival, e)]
+    return (there or sorted(rivals, key=lambda r: r.training_loss) or [None])[0]
+
+
+def _rival(trial: Trial, user: Trial, reference: Judged) -> Rival:
+    return Rival(
+        name=trial.name if trial.name != user.name else f"{trial.name} with seed {trial.seed}",
+        label=f"a network with hidden widths {','.join(map(str, trial.recipe.hidden)) or 'none'}",
+        objective=trial.objective,
+        training_loss=trial.training_loss,
+        score=trial.score,
+        held_out=margin(trial.held_out_losses - user.held_out_losses),
+        held_out_excess=margin(trial.held_out_losses - reference.held_out_losses),
+    )
+
+
+# ---- the witness
+
+
+def make_claim(problem: Problem, user: Trial, better: Trial, e: Evidence) -> dict[str, Any]:
+    """What the checker is told, as plain numbers that JSON can hold."""
+    network = user.network
+    return {
+        "version": CLAIM_VERSION,
+        "likelihood": problem.likelihood.name,
+        "widths": list(network.widths),
+        "activations": [[s.name, list(s.parameters)] for s in network.activations],
+        "input_offset": [float(v) for v in problem.scaling.input_offset],
+        "input_scale": [float(v) for v in problem.scaling.input_scale],
+        "target_offset": float(problem.scaling.target_offset),
+        "target_scale": float(problem.scaling.target_scale),
+        "weight_decay": float(problem.penalty),
+        "trivial": e.trivial,
+        "reference": e.reference,
+        "objective": better.objective,
+        "user_objective": user.objective,
+        "held_out_loss": better.held_out_loss,
+        "user_held_out_loss": user.held_out_loss,
+        "share": (user.objective - better.objective) / e.gap,
+    }
+
+
+def prove(findings: Findings, e: Evidence) -> tuple[Evidence, Witness | None]:
+    """Ask the checker about the best run of the user's architecture; a refusal leaves "likely"."""
+    better, problem = _better(findings, e), findings.problem
+    if better is None or e.same is None:
+        return e, None
+    claim = make_claim(problem, findings.user, better, e)
+    answer = ask(claim, findings, better)
+    same = replace(e.same, accepted=answer.accepted, reason=answer.reason)
+    if not answer.accepted:
+        return replace(e, same=same), None
+    witness = Witness(
+        network=better.network,
+        objective=better.objective,
+        user_objective=findings.user.objective,
+        held_out_loss=better.held_out_loss,
+        user_held_out_loss=findings.user.held_out_loss,
+        share=claim["share"],
+        claim=claim,
+    )
+    return replace(e, same=same), witness
+
+
+def ask(claim: dict[str, Any], findings: Findings, better: Trial) -> CheckResult:
+    """The checker sees files and rows, as it would in another process."""
+    p = findings.problem
+    return check_witness(
+        claim,
+        to_bytes(better.network),
+        to_bytes(findings.user.network),
+        p.raw_X,
+        p.y,
+        p.held_out,
+    )

@@ -1,0 +1,168 @@
+"""The question: these rows, split once, and the user's own objective on them in float64.
+
+Every network of a diagnosis is brought to one form, a float64 `Network` that takes the encoded,
+unscaled columns and returns outputs on the target's own scale, and is judged by one function.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._errors import InvalidInput
+from .._shapes import Array, Bool, Float64
+from ..datasets import Table, held_out_rows
+from ..likelihoods import LIKELIHOODS, Likelihood
+from ..network import Network
+from ..training import OPTIMIZERS
+from .verdict import Recipe, Scaling
+
+CHUNK = 20_000
+"""Rows that are evaluated at a time, so that wide networks need little memory."""
+GAUSSIAN_CONSTANT = math.log(2 * math.pi) / 2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table split into training and held-out rows, with the scaling that the training rows give.
+
+    `raw_X` holds the encoded, unscaled columns of all rows. `scaling` is that of the user's
+    recipe, which fixes the unit of the loss; `standard` the one that standardises.
+    """
+
+    table: Table
+    feature_names: tuple[str, ...]
+    raw_X: Float64[Array, "n d_in"]
+    y: Array
+    held_out: Bool[Array, " n"]
+    scaling: Scaling
+    standard: Scaling
+    likelihood: Likelihood
+    penalty: float
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The class names, None for regression."""
+        return self.table.classes
+
+    @property
+    def d_out(self) -> int:
+        """Outputs of a network: one per class, or one."""
+        return len(self.classes) if self.classes else 1
+
+    @property
+    def score_name(self) -> str:
+        """What `score` measures."""
+        return "accuracy" if self.classes else "R2"
+
+    def scaling_of(self, recipe: Recipe) -> Scaling:
+        """The scaling that a recipe trains with."""
+        return self.standard if recipe.standardize else identity_scaling(self.raw_X.shape[1])
+
+    def scaled(self, scaling: Scaling) -> tuple[Float64[Array, "n d_in"], Array]:
+        """All rows as a recipe with that scaling sees them."""
+        X = (self.raw_X - scaling.input_offset) / scaling.input_scale
+        if self.classes:
+            return X, self.y
+        return X, (self.y - scaling.target_offset) / scaling.target_scale
+
+    def losses(self, outputs: Float64[Array, "n d_out"], rows: Array) -> Float64[Array, " m"]:
+        """Nats of each of `rows`, given outputs on the target's own scale for those rows."""
+        y, s = self.y[rows], self.scaling
+        if not self.classes:
+            outputs = (outputs - s.target_offset) / s.target_scale
+            y = ((y - s.target_offset) / s.target_scale)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.likelihood.loss(outputs, y)
+
+    def hits(self, outputs: Float64[Array, "n d_out"], rows: Array) -> Float64[Array, " m"]:
+        """What the score averages: right or wrong, or the squared error (see `score`)."""
+        if self.classes:
+            return (outputs.argmax(axis=1) == self.y[rows]).astype(np.float64)
+        with np.errstate(over="ignore"):
+            return (outputs[:, 0] - self.y[rows]) ** 2
+
+    def score(self, hits: Float64[Array, " m"], rows: Array) -> float:
+        """Accuracy, or R^2 = 1 - mean squared error / variance of these rows."""
+        if self.classes:
+            return float(hits.mean())
+        variance = float(self.y[rows].var())
+        return 1.0 - float(hits.mean()) / variance if variance > 0 else math.nan
+
+    def objective(self, network: Network, mean_loss: float) -> float:
+        """The user's objective: mean nats plus weight_decay / 2 |theta|^2 as the recipe trains."""
+        if not self.penalty:
+            return mean_loss
+        theta = unfold(network, self.scaling).parameters()
+        return mean_loss + self.penalty / 2 * float(theta @ theta)
+
+
+def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
+    """Split the rows (stratified, seeded) and learn the encoding from the training rows alone."""
+    if table.n_rows < 20:
+        raise InvalidInput(
+            f"the table has {table.n_rows} rows; a diagnosis holds some out and cross-validates "
+            "the rest: give it at least 20."
+        )
+    held_out = held_out_rows(table, share, seed)
+    encoder = table.encoder(~held_out, standardize=True)
+    raw_X = encoder.transform(table, standardize=False)
+    y = np.asarray(table.y)
+    target_offset, target_scale = 0.0, 1.0
+    if table.classes is None:
+        target_offset, target_scale = float(y[~held_out].mean()), float(y[~held_out].std())
+        if not target_scale > 0:
+            raise InvalidInput(
+                f"the target {table.target_name!r} is constant on the training rows; it needs at "
+                "least two values."
+            )
+    standard = Scaling(encoder.offset, encoder.scale, target_offset, target_scale)
+    coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
+    return Problem(
+        table=table,
+        feature_names=tuple(encoder.feature_names),
+        raw_X=raw_X,
+        y=y,
+        held_out=held_out,
+        scaling=standard if recipe.standardize else identity_scaling(raw_X.shape[1]),
+        standard=standard,
+        likelihood=LIKELIHOODS["categorical" if table.classes else "gaussian"],
+        penalty=recipe.weight_decay if coupled else 0.0,
+    )
+
+
+def identity_scaling(d_in: int) -> Scaling:
+    """The scaling that changes nothing."""
+    return Scaling(np.zeros(d_in), np.ones(d_in), 0.0, 1.0)
+
+
+def outputs(network: Network, X: Float64[Array, "n d_in"]) -> Float64[Array, "n d_out"]:
+    """The network's outputs in float64, some rows at a time."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [network(X[i : i + CHUNK]) for i in range(0, len(X), CHUNK)]
+    return np.concatenate(parts)
+
+
+def fold(network: Network, scaling: Scaling, regression: bool) -> Network:
+    """The same function on raw columns and on the target's own scale, in float64.
+
+    W (x - o) / s + b = (W / s) x + (b - (W / s) o), and t * output + m for the last layer.
+    """
+    exact = network.astype("float64")
+    weights, biases = list(exact.weights), list(exact.biases)
+    weights[0] = weights[0] / scaling.input_scale
+    biases[0] = biases[0] - weights[0] @ scaling.input_offset
+    if regression:
+        weights[-1] = weights[-1] * scaling.target_scale
+        biases[-1] = biases[-1] * scaling.target_scale + scaling.target_offset
+    return Network(tuple(weights), tuple(biases), exact.activations)
+
+
+def unfold(network: Network, scaling: Scaling) -> Network:
+    """The inverse of `fold`: parameters as a recipe with that scaling trains them."""
+    weights, biases = list(network.weights), list(network.biases)
+    weights[-1] = weights[-1] / scaling.target_scale
+    biases[-1] = (biases[-1] - scaling.target_offset) / scaling.target_scale
+    biases[0] = biases[0] + weights[0] @ scaling.input_offset
+    weights[0] = weights[0] * scaling.input_scale
+    return Network(tuple(weights), tuple(biases), network.activations)

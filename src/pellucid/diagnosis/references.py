@@ -1,0 +1,235 @@
+"""Models that are no networks, judged by cross-validation on the training rows.
+
+They say what can be learned from these columns: the constant prediction, a linear model and
+gradient boosting. Each is given its best chance on a small table: the strength of the linear
+model's penalty and the number of boosting rounds are those that cross-validate best.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._shapes import Array, Float64, Int
+from .problem import Problem
+from .verdict import Reference
+
+N_FOLDS = 5
+PENALTIES = (0.01, 0.1, 1.0, 10.0)
+"""Inverse penalties C of the logistic regression that are compared."""
+ALPHAS = (0.1, 1.0, 10.0, 100.0)
+"""Penalties of the ridge regression that are compared."""
+ROUNDS, RATE = 100, 0.1
+FEW_ROUNDS, FAST_RATE, MANY_CLASSES = 40, 0.2, 5
+"""Boosting grows one tree per class and round: with many classes, fewer rounds at a higher rate."""
+LARGE = 2_000_000
+"""Rows times columns times outputs above which one logistic regression is fitted, not four."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A reference model with its losses row by row: cross-validated, and on the held-out rows."""
+
+    name: str
+    training_losses: Float64[Array, " n_training"]
+    held_out_losses: Float64[Array, " n_held_out"]
+    training_hits: Float64[Array, " n_training"]
+    held_out_hits: Float64[Array, " n_held_out"]
+
+    @property
+    def loss(self) -> float:
+        """The cross-validated mean loss."""
+        return float(self.training_losses.mean())
+
+    def summary(self, problem: Problem) -> Reference:
+        """The numbers that a verdict keeps."""
+        n = len(self.training_losses)
+        return Reference(
+            name=self.name,
+            loss=self.loss,
+            standard_error=float(self.training_losses.std() / np.sqrt(n)),
+            score=problem.score(self.training_hits, ~problem.held_out),
+            held_out_loss=float(self.held_out_losses.mean()),
+            held_out_score=problem.score(self.held_out_hits, problem.held_out),
+        )
+
+
+Report = Callable[[int, int], object]
+Paths = Callable[[Array, Array, Array], list[Array]]
+"""(X, y, new X) -> outputs for new X at every strength that the model may have."""
+
+
+def judge_references(
+    problem: Problem, seed: int, report: Report | None = None
+) -> tuple[Judged, ...]:
+    """The constant prediction, the linear model and gradient boosting, in this order.
+
+    `report` is called with how many of the fits are done, and how many there are.
+    """
+    X, y = problem.scaled(problem.standard)
+    n = int((~problem.held_out).sum())
+    if problem.classes:
+        linear = ("logistic regression", _logistic(problem.d_out))
+        boosting = ("gradient boosting", _boosting_classes(problem.d_out, n, seed))
+    else:
+        linear = ("ridge regression", _ridge())
+        boosting = ("gradient boosting", _boosting_numbers(n, seed))
+    models = (("constant prediction", _constant(problem)), linear, boosting)
+    fits = _Count(report, len(models) * (N_FOLDS + 1))
+    with _one_thread():
+        return tuple(_judge(problem, X, y, name, fits.of(p), seed) for name, p in models)
+
+
+@dataclass
+class _Count:
+    """Counts the fits of all models, and tells."""
+
+    report: Report | None
+    total: int
+    done: int = 0
+
+    def of(self, paths: Paths) -> Paths:
+        """The same model, counted."""
+
+        def counted(X: Array, y: Array, X_new: Array) -> list[Array]:
+            result = paths(X, y, X_new)
+            self.done += 1
+            if self.report is not None:
+                self.report(self.done, self.total)
+            return result
+
+        return counted
+
+
+def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: int) -> Judged:
+    """Choose the strength by cross-validation, then fit all training rows for the held-out ones."""
+    training, held_out = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
+    folds = fold_numbers(y[training], problem.classes is not None, seed)
+    by_strength: dict[int, Array] = {}
+    for fold in range(N_FOLDS):
+        fitting, judged = training[folds != fold], folds == fold
+        for k, out in enumerate(paths(X[fitting], y[fitting], X[training[judged]])):
+            shape = (len(training), problem.d_out)
+            by_strength.setdefault(k, np.zeros(shape))[judged] = _own_scale(problem, out)
+    losses = [problem.losses(out, training) for out in by_strength.values()]
+    best = int(np.argmin([loss.mean() for loss in losses]))
+    final = _own_scale(problem, paths(X[training], y[training], X[held_out])[best])
+    return Judged(
+        name,
+        losses[best],
+        problem.losses(final, held_out),
+        problem.hits(by_strength[best], training),
+        problem.hits(final, held_out),
+    )
+
+
+def fold_numbers(y: Array, stratify: bool, seed: int) -> Int[Array, " n"]:
+    """The fold of every row: drawn, and with `stratify` dealt out class by class."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    if stratify:
+        order = order[np.argsort(y[order], kind="stable")]
+    folds = np.empty(len(y), dtype=np.int64)
+    folds[order] = np.arange(len(y)) % N_FOLDS
+    return folds
+
+
+def _own_scale(problem: Problem, outputs: Array) -> Array:
+    """From the scale that the models are fitted on to the target's own; logits stay as they are."""
+    if problem.classes:
+        return outputs
+    return outputs.reshape(-1, 1) * problem.standard.target_scale + problem.standard.target_offset
+
+
+def _constant(problem: Problem) -> Paths:
+    def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
+        if problem.classes:
+            shares = np.bincount(y, minlength=problem.d_out) / len(y)
+            rows = np.tile(shares, (len(X_new), 1))
+            return [_log_probabilities(range(problem.d_out), rows, y, problem.d_out)]
+        return [np.full(len(X_new), y.mean())]
+
+    return paths
+
+
+def _ridge() -> Paths:
+    from sklearn.linear_model import Ridge
+
+    def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
+        return [Ridge(alpha=alpha).fit(X, y).predict(X_new) for alpha in ALPHAS]
+
+    return paths
+
+
+def _logistic(d_out: int) -> Paths:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
+        strengths = PENALTIES if X.size * d_out <= LARGE else (1.0,)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            models = [LogisticRegression(C=c, max_iter=300).fit(X, y) for c in strengths]
+        return [_log_probabilities(m.classes_, m.predict_proba(X_new), y, d_out) for m in models]
+
+    return paths
+
+
+def _boosting_settings(n: int, seed: int, d_out: int = 1) -> dict[str, Any]:
+    """Small leaves and small trees for small tables."""
+    many = d_out >= MANY_CLASSES
+    return {
+        "max_iter": FEW_ROUNDS if many else ROUNDS,
+        "learning_rate": FAST_RATE if many else RATE,
+        "early_stopping": False,
+        "min_samples_leaf": int(np.clip(n // 25, 3, 20)),
+        "max_leaf_nodes": 15 if n < 500 else 31,
+        "random_state": seed,
+    }
+
+
+def _boosting_classes(d_out: int, n: int, seed: int) -> Paths:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
+        model = HistGradientBoostingClassifier(**_boosting_settings(n, seed, d_out)).fit(X, y)
+        stages = model.staged_predict_proba(X_new)
+        return [_log_probabilities(model.classes_, p, y, d_out) for p in _some(stages)]
+
+    return paths
+
+
+def _boosting_numbers(n: int, seed: int) -> Paths:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
+        model = HistGradientBoostingRegressor(**_boosting_settings(n, seed)).fit(X, y)
+        return list(_some(model.staged_predict(X_new)))
+
+    return paths
+
+
+def _some(stages: Iterable[Array]) -> Iterator[Array]:
+    """The first ten rounds of boosting and every fifth after them."""
+    return (stage for i, stage in enumerate(stages) if i < 10 or i % 5 == 4)
+
+
+def _log_probabilities(
+    classes: Any, p: Float64[Array, "n k"], y: Array, d_out: int
+) -> Float64[Array, "n d_out"]:
+    """Logits: log probabilities with one row's worth of the class shares mixed in.
+
+    So no class has probability 0, not even one that a fold's fitting rows do not hold.
+    """
+    shares = (np.bincount(y, minlength=d_out) + 1.0) / (len(y) + d_out)
+    full = np.zeros((len(p), d_out))
+    full[:, np.asarray(classes)] = p
+    return np.log((len(y) * full + shares) / (len(y) + 1.0))
+
+
+def _one_thread() -> Any:
+    """Boosting's threads wait in busy loops, which on a shared machine take a hundredfold."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)

@@ -1,0 +1,344 @@
+"""Training runs of a diagnosis: which recipes are tried, and how each run is judged.
+
+The work is fixed: for one problem, recipe and seed the same runs are made, in the same order,
+however long they take.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+
+import numpy as np
+
+from .._shapes import Array, Float64
+from ..network import Activation, Network
+from ..training import Grid, History, Run, train_many
+from .problem import GAUSSIAN_CONSTANT, Problem, fold, outputs
+from .verdict import Experiment, Recipe
+
+N_RECIPE_SEEDS = 5
+N_SEEDS = 3
+RATE_FACTORS = (0.1, 0.3, 3.0)
+"""Learning rates that are tried, as multiples of the user's."""
+SOUND_RATE, SOUND_STEPS = 0.01, 3000
+"""The recipe that usually works on a standardised table: Adam, this rate, this many steps."""
+SOUND_BATCH, FULL_BATCH_ROWS = 256, 5000
+LONGER = 3
+WIDENINGS = (2, 4)
+FAR_WIDENING = 16
+FIRST_WIDTHS = (16, 64)
+"""Hidden widths that are tried where the user's model is linear."""
+RECORDS = 100
+
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run, on raw columns, with its losses row by row on the user's own scale."""
+
+    name: str
+    recipe: Recipe
+    seed: int
+    network: Network
+    history: History
+    status: str
+    training_losses: Float64[Array, " n_training"]
+    held_out_losses: Float64[Array, " n_held_out"]
+    held_out_hits: Float64[Array, " n_held_out"]
+    objective: float
+    score: float
+
+    @property
+    def training_loss(self) -> float:
+        """Mean nats on the training rows, without a penalty."""
+        return float(self.training_losses.mean())
+
+    @property
+    def held_out_loss(self) -> float:
+        """Mean nats on the held-out rows."""
+        return float(self.held_out_losses.mean())
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one recipe: what an `Experiment` is made from."""
+
+    name: str
+    role: str
+    recipe: Recipe
+    trials: tuple[Trial, ...]
+
+    @property
+    def median(self) -> Trial:
+        """The run with the (lower) median objective."""
+        ranked = sorted(self.trials, key=lambda t: _sortable(t.objective))
+        return ranked[(len(ranked) - 1) // 2]
+
+    @property
+    def best(self) -> Trial:
+        """The run with the lowest objective."""
+        return min(self.trials, key=lambda t: _sortable(t.objective))
+
+    def summary(self) -> Experiment:
+        """The numbers that a verdict keeps."""
+        return Experiment(
+            name=self.name,
+            role=self.role,
+            recipe=self.recipe,
+            seeds=tuple(t.seed for t in self.trials),
+            training_loss=np.array([t.objective for t in self.trials]),
+            held_out_loss=np.array([t.held_out_loss for t in self.trials]),
+            score=np.array([t.score for t in self.trials]),
+            histories=tuple(t.history for t in self.trials),
+            n_diverged=sum(t.status == "diverged" for t in self.trials),
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Runs to make: one recipe with several seeds."""
+
+    name: str
+    role: str
+    recipe: Recipe
+    seeds: tuple[int, ...]
+
+    def work(self, problem: Problem) -> float:
+        """Parameters times rows times steps, summed over the seeds."""
+        r = self.recipe
+        widths = (problem.raw_X.shape[1], *r.hidden, problem.d_out)
+        p = sum(b * (a + 1) for a, b in pairwise(widths))
+        n = int((~problem.held_out).sum())
+        return float(len(self.seeds)) * (p + 20.0) * min(r.batch_size or n, n) * r.steps
+
+
+# ---- what is tried
+
+
+def recipe_plans(recipe: Recipe, seed: int) -> tuple[Plan, Plan]:
+    """The user's own run, and the same recipe from further seeds."""
+    seeds = tuple(range(seed, seed + N_RECIPE_SEEDS))
+    return (
+        Plan("your recipe", "recipe", recipe, seeds[:1]),
+        Plan("your recipe", "recipe", recipe, seeds[1:]),
+    )
+
+
+def same_architecture_plans(problem: Problem, recipe: Recipe, seed: int) -> tuple[Plan, ...]:
+    """Other rates, more steps, standardised columns, and a sound recipe, at the same widths."""
+    seeds = tuple(range(seed, seed + N_SEEDS))
+    many = tuple(range(seed, seed + N_RECIPE_SEEDS))
+    tried = [
+        (replace(recipe, learning_rate=_round(factor * recipe.learning_rate)), seeds)
+        for factor in RATE_FACTORS
+    ]
+    tried.append((replace(recipe, steps=LONGER * recipe.steps), seeds))
+    if not recipe.standardize:
+        tried.append((replace(recipe, standardize=True), many))
+    sound = sound_recipe(problem, recipe)
+    tried.append((sound, many))
+    if recipe.weight_decay:  # does the penalty hold the network back, or its shape?
+        tried.append((replace(sound, weight_decay=0.0), many))
+    return _plans("same architecture", recipe, tried)
+
+
+def sound_recipe(problem: Problem, recipe: Recipe) -> Recipe:
+    """The user's architecture with standardised columns, Adam, and steps enough."""
+    n = int((~problem.held_out).sum())
+    adam = recipe.optimizer in ("adam", "adamw")
+    return replace(
+        recipe,
+        standardize=True,
+        optimizer=recipe.optimizer if adam else "adam",
+        learning_rate=SOUND_RATE,
+        steps=max(recipe.steps, SOUND_STEPS),
+        batch_size=SOUND_BATCH if n > FULL_BATCH_ROWS else recipe.batch_size,
+    )
+
+
+def wider_plans(recipe: Recipe, start: Recipe, seed: int) -> tuple[Plan, ...]:
+    """Twice and four times as wide, and one layer deeper, trained as `start` is."""
+    seeds = tuple(range(seed, seed + N_SEEDS))
+    if not recipe.hidden:
+        wider, deeper = [(w,) for w in FIRST_WIDTHS], (FIRST_WIDTHS[0],) * 2
+    else:
+        wider = [tuple(f * w for w in recipe.hidden) for f in WIDENINGS]
+        deeper = (*recipe.hidden, recipe.hidden[-1])
+    plans = [(replace(start, hidden=h), seeds) for h in wider]
+    return (
+        *_plans("wider", recipe, plans),
+        *_plans("deeper", recipe, [(replace(start, hidden=deeper), seeds)]),
+    )
+
+
+def much_wider_plans(recipe: Recipe, start: Recipe, seed: int) -> tuple[Plan, ...]:
+    """Sixteen times as wide; for a linear model, two wide layers."""
+    hidden = tuple(FAR_WIDENING * w for w in recipe.hidden) or (FIRST_WIDTHS[1],) * 2
+    seeds = tuple(range(seed, seed + N_SEEDS - 1))
+    return _plans("wider", recipe, [(replace(start, hidden=hidden), seeds)])
+
+
+def remedy_plan(recipe: Recipe, other: Recipe, seed: int) -> tuple[Plan, ...]:
+    """The user's own seed with what cross-validation chose; nothing where that is the recipe."""
+    return _plans("narrower", recipe, [(other, (seed,))])
+
+
+def _plans(
+    role: str, recipe: Recipe, tried: Sequence[tuple[Recipe, tuple[int, ...]]]
+) -> tuple[Plan, ...]:
+    """One plan per recipe that is new, named by what it changes."""
+    plans: list[Plan] = []
+    for other, seeds in tried:
+        if other != recipe and all(other != plan.recipe for plan in plans):
+            plans.append(Plan(changes(recipe, other), role, other, seeds))
+    return tuple(plans)
+
+
+def changes(recipe: Recipe, other: Recipe) -> str:
+    """In words, what `other` does that `recipe` does not."""
+    parts = [
+        _change(f.name, getattr(recipe, f.name), getattr(other, f.name))
+        for f in fields(Recipe)
+        if getattr(recipe, f.name) != getattr(other, f.name)
+    ]
+    return ", ".join(parts) or "the same recipe"
+
+
+def n_changes(recipe: Recipe, other: Recipe) -> int:
+    """How many settings differ."""
+    return sum(getattr(recipe, f.name) != getattr(other, f.name) for f in fields(Recipe))
+
+
+def _change(name: str, old: object, new: object) -> str:
+    if name == "hidden":
+        return f"hidden widths {_widths(new)} instead of {_widths(old)}"
+    if name == "standardize":
+        return "standardised data" if new else "columns as they are"
+    if name == "batch_size":
+        return f"batches of {new}" if new else "all rows in every step"
+    if name == "steps":
+        return f"{new} steps instead of {old}"
+    if name == "optimizer":
+        return f"{new} instead of {old}"
+    return f"{name.replace('_', ' ')} {new:g} instead of {old:g}"
+
+
+def _widths(hidden: object) -> str:
+    return ",".join(map(str, hidden)) if hidden else "none"  # type: ignore[call-overload]  # a tuple
+
+
+def _round(rate: float) -> float:
+    return float(f"{rate:.3g}")
+
+
+# ---- making and judging runs
+
+
+def run_plan(
+    problem: Problem,
+    plan: Plan,
+    activation: Activation,
+    threads: int | None,
+    report: Report | None,
+) -> Group:
+    """Make the runs of a plan; those that Ctrl-C cut short are left out."""
+    scaling = problem.scaling_of(plan.recipe)
+    X, y = problem.scaled(scaling)
+    rows, unseen = ~problem.held_out, problem.held_out
+    grid = train_grid(
+        [plan.recipe],
+        plan.seeds,
+        activation,
+        X[rows],
+        y[rows],
+        (X[unseen], y[unseen]),
+        threads,
+        report,
+    )
+    trials = [
+        judge_run(problem, plan, seed, run)
+        for seed, run in zip(plan.seeds, grid, strict=True)
+        if run.status != "interrupted"
+    ]
+    return Group(plan.name, plan.role, plan.recipe, tuple(trials))
+
+
+def train_grid(
+    recipes: Sequence[Recipe],
+    seeds: Sequence[int],
+    activation: Activation,
+    X: Array,
+    y: Array,
+    validation: tuple[Array, Array],
+    threads: int | None,
+    report: Report | None,
+) -> Grid:
+    """One `train_many` call for recipes that are the product of their widths and decays."""
+    recipe = recipes[0]
+    return train_many(
+        X,
+        y,
+        hidden=[list(h) for h in dict.fromkeys(r.hidden for r in recipes)],
+        seed=list(seeds),
+        learning_rate=recipe.learning_rate,
+        activation=activation,
+        optimizer=recipe.optimizer,
+        weight_decay=list(dict.fromkeys(r.weight_decay for r in recipes)),
+        steps=recipe.steps,
+        batch_size=recipe.batch_size,
+        record_every=recording_interval(recipe.steps),
+        validation=validation,
+        threads=threads,
+        progress=report or False,
+    )
+
+
+def recording_interval(steps: int) -> int:
+    """Steps between two recorded losses."""
+    return max(1, steps // RECORDS)
+
+
+def judge_run(problem: Problem, plan: Plan, seed: int, run: Run) -> Trial:
+    """Bring a run to the common form, and evaluate it in float64 on all rows."""
+    recipe = plan.recipe
+    scaling = problem.scaling_of(recipe)
+    network = fold(run.network, scaling, regression=problem.classes is None)
+    rows, unseen = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
+    out = outputs(network, problem.raw_X)
+    losses = problem.losses(out[rows], rows)
+    hits = problem.hits(out[unseen], unseen)
+    return Trial(
+        name=plan.name,
+        recipe=recipe,
+        seed=seed,
+        network=network,
+        history=own_scale(run.history, problem, recipe),
+        status=run.status,
+        training_losses=losses,
+        held_out_losses=problem.losses(out[unseen], unseen),
+        held_out_hits=hits,
+        objective=problem.objective(network, float(losses.mean())),
+        score=problem.score(hits, problem.held_out),
+    )
+
+
+def own_scale(history: History, problem: Problem, recipe: Recipe) -> History:
+    """A history on the user's own target scale: squared errors times the ratio of scales squared.
+
+    The unit-variance Gaussian loss is c + e^2 / 2, so a scale t turns it into c + t^2 (loss - c).
+    """
+    ratio = problem.scaling_of(recipe).target_scale / problem.scaling.target_scale
+    if problem.classes or ratio == 1.0:
+        return history
+    c = GAUSSIAN_CONSTANT
+    return replace(
+        history,
+        loss=c + ratio**2 * (history.loss - c),
+        validation_loss=c + ratio**2 * (history.validation_loss - c),
+    )
+
+
+def _sortable(value: float) -> float:
+    return value if math.isfinite(value) else math.inf

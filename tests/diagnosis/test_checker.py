@@ -1,0 +1,344 @@
+"""The checker accepts a true witness and refuses every corruption of it."""
+
+import copy
+import json
+import math
+import struct
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from pellucid.diagnosis import checker
+from pellucid.diagnosis.checker import CheckResult, check_witness
+from pellucid.likelihoods import LIKELIHOODS
+from pellucid.network import ACTIVATIONS, Activation, Network, to_bytes
+
+N = 120
+
+
+def make_case(
+    task: str = "classification", decay: float = 0.0, sigma: Activation | None = None
+) -> dict[str, Any]:
+    """A witness that is right, by hand: a steep network against a constant one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(2.0, 3.0, (N, 2))
+    held_out = np.arange(N) % 4 == 0
+    training = ~held_out
+    offset, scale = X[training].mean(axis=0), X[training].std(axis=0)
+    t_offset, t_scale = 0.0, 1.0
+    sigma = sigma or Activation("relu")
+    W1, b1 = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5]]), np.array([-2.0, 2.0, 0.25])
+    if task == "classification":
+        y = (X[:, 0] > 2).astype(np.int64)
+        W2, b2 = np.array([[-0.7, 0.7, 0.0], [0.7, -0.7, 0.1]]), np.zeros(2)
+    else:
+        y = 10 * np.abs(X[:, 0] - 2) + rng.normal(0, 1, N)
+        W2, b2 = np.array([[10.0, 10.0, 0.5]]), np.zeros(1)
+        t_offset, t_scale = float(y[training].mean()), float(y[training].std())
+    better = Network((W1, W2), (b1, b2), (sigma,))
+    flat = np.zeros(1) + t_offset if task == "regression" else np.zeros(2)
+    user = Network((W1 / 10, W2 / 10), (b1 / 10, flat), (sigma,))
+    likelihood = LIKELIHOODS["categorical" if task == "classification" else "gaussian"]
+
+    def losses(net: Network) -> np.ndarray:
+        out, target = (net(X) - t_offset) / t_scale, y
+        if task == "regression":
+            target = ((y - t_offset) / t_scale)[:, None]
+        return likelihood.loss(out, target)
+
+    def penalty(net: Network) -> float:
+        W, b = list(net.weights), list(net.biases)
+        W[-1], b[-1] = W[-1] / t_scale, (b[-1] - t_offset) / t_scale
+        b[0] = b[0] + W[0] @ offset
+        W[0] = W[0] * scale
+        return decay / 2 * sum(float((p**2).sum()) for p in (*W, *b))
+
+    objective = float(losses(better)[training].mean()) + penalty(better)
+    user_objective = float(losses(user)[training].mean()) + penalty(user)
+    trivial, reference = 1.5, 0.3
+    claim = {
+        "version": 1,
+        "likelihood": likelihood.name,
+        "widths": list(better.widths),
+        "activations": [[sigma.name, list(sigma.parameters)]],
+        "input_offset": offset.tolist(),
+        "input_scale": scale.tolist(),
+        "target_offset": t_offset,
+        "target_scale": t_scale,
+        "weight_decay": decay,
+        "trivial": trivial,
+        "reference": reference,
+        "objective": objective,
+        "user_objective": user_objective,
+        "held_out_loss": float(losses(better)[held_out].mean()),
+        "user_held_out_loss": float(losses(user)[held_out].mean()),
+        "share": (user_objective - objective) / (trivial - reference),
+    }
+    return {
+        "claim": claim,
+        "witness": to_bytes(better),
+        "user": to_bytes(user),
+        "X": X,
+        "y": y,
+        "held_out": held_out,
+    }
+
+
+TASKS = ("classification", "regression")
+
+
+def check(case: dict[str, Any]) -> CheckResult:
+    return check_witness(**case)
+
+
+def refused(case: dict[str, Any]) -> str:
+    result = check(case)
+    assert not result.accepted
+    assert result.reason
+    return result.reason
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("decay", [0.0, 1e-3])
+def test_a_true_witness_is_accepted(task: str, decay: float):
+    result = check(make_case(task, decay))
+    assert result.accepted, result.reason
+    assert result.objective < result.user_objective
+
+
+def test_a_claim_survives_json():
+    case = make_case()
+    case["claim"] = json.loads(json.dumps(case["claim"]))
+    assert check(case).accepted
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_every_activation_agrees_with_the_network_package(name: str):
+    sigma = Activation(name)
+    z = np.linspace(-6, 6, 101)
+    n_parameters, formula = checker.ACTIVATIONS[name]
+    assert n_parameters == len(sigma.parameters)
+    np.testing.assert_allclose(formula(z, *sigma.parameters), sigma.value(z), atol=1e-14)
+    case = make_case(sigma=sigma)
+    share = case["claim"]["share"]
+    result = check(case)
+    assert result.accepted == (share >= 0.1), result.reason
+
+
+def test_the_checker_shares_no_code_with_the_search():
+    code = (
+        "import sys, importlib.util as u\n"
+        f"spec = u.spec_from_file_location('pellucid.diagnosis.checker', {checker.__file__!r},"
+        " submodule_search_locations=None)\n"
+        "import types; root = types.ModuleType('pellucid');"
+        f" root.__path__ = [{checker.__file__.rsplit('/', 2)[0]!r}]\n"
+        "sub = types.ModuleType('pellucid.diagnosis'); sub.__path__ = []\n"
+        "sys.modules.update({'pellucid': root, 'pellucid.diagnosis': sub})\n"
+        "module = u.module_from_spec(spec); sys.modules[spec.name] = module\n"
+        "spec.loader.exec_module(module)\n"
+        "print(sorted(n for n in sys.modules if n.startswith('pellucid.')))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = "['pellucid._shapes', 'pellucid.diagnosis', 'pellucid.diagnosis.checker']"
+    assert out.stdout.strip() == loaded
+
+
+# ---- every field of the claim, corrupted
+
+
+STRANGE = (math.nan, math.inf, -math.inf, None, "1.0", True, [1.0], 10**400)
+
+
+@pytest.mark.parametrize("field", checker.NUMBERS)
+@pytest.mark.parametrize("decay", [0.0, 1e-3])
+@pytest.mark.parametrize("task", TASKS)
+def test_every_number_of_the_claim_is_checked(field: str, decay: float, task: str):
+    case = make_case(task, decay)
+    true = case["claim"][field]
+    for value in (true + 1e-4, true - 1e-4, true * 1.01 + 0.01, -true - 1.0, *STRANGE):
+        case["claim"][field] = value
+        refused(case)
+
+
+@pytest.mark.parametrize("field", ["input_offset", "input_scale"])
+@pytest.mark.parametrize("decay", [0.0, 1e-3])
+def test_the_input_scaling_is_checked(field: str, decay: float):
+    case = make_case(decay=decay)
+    true = case["claim"][field]
+    for j in range(2):
+        for value in (true[j] + 1e-3, -true[j], *STRANGE):
+            case["claim"][field] = [*true[:j], value, *true[j + 1 :]]
+            refused(case)
+    for values in (true[:1], [*true, 1.0], None, 1.0):
+        case["claim"][field] = values
+        refused(case)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("version", [2, "1", 1.0, None, True]),
+        ("likelihood", ["gaussian", "bernoulli", "", None, 3]),
+        ("widths", [[2, 4, 2], [2, 3], [2, 3, 3, 2], [2, 3, 1], [], None, "232"]),
+        ("activations", [[["tanh", []]], [["relu", [0.1]]], [], [["relu", []]] * 2, None]),
+    ],
+)
+def test_what_the_claim_says_of_the_architecture_is_checked(field: str, values: list[Any]):
+    case = make_case()
+    for value in values:
+        case["claim"][field] = value
+        refused(case)
+
+
+@pytest.mark.parametrize("field", checker.FIELDS)
+def test_no_field_may_be_missing(field: str):
+    case = make_case()
+    del case["claim"][field]
+    assert "fields" in refused(case)
+
+
+def test_no_field_may_be_added():
+    case = make_case()
+    case["claim"]["comment"] = "trust me"
+    assert "fields" in refused(case)
+
+
+# ---- the files, corrupted
+
+
+def rewrite(data: bytes, change: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
+    """The same file with changed arrays (None: left out), and changed metadata."""
+    length = struct.unpack("<Q", data[:8])[0]
+    about = json.loads(data[8 : 8 + length])["__metadata__"] | (metadata or {})
+    arrays = load(data) | change
+    return save({k: v for k, v in arrays.items() if v is not None}, metadata=about)
+
+
+@pytest.mark.parametrize("which", ["witness", "user"])
+@pytest.mark.parametrize("name", [f"layers.{i}.{p}" for i in (0, 1) for p in ("weight", "bias")])
+def test_every_array_is_checked(which: str, name: str):
+    case = make_case("regression", decay=1e-3)
+    data = case[which]
+    array = load(data)[name]
+    assert check(case | {which: rewrite(data, {})}).accepted
+    for i in range(array.size):
+        for value in (array.flat[i] + 0.01, math.nan, math.inf):
+            changed = array.copy()
+            changed.flat[i] = value
+            refused(case | {which: rewrite(data, {name: changed})})
+    for changed in (
+        array.astype(np.float16),
+        array.astype(np.float32),  # mixed with float64
+        array.astype(np.int64),
+        array[:-1] if len(array) > 1 else array[:0],
+        np.concatenate([array, array]),
+        array[..., None],
+        None,
+    ):
+        refused(case | {which: rewrite(data, {name: changed})})
+
+
+@pytest.mark.parametrize("which", ["witness", "user"])
+def test_the_metadata_of_a_file_are_checked(which: str):
+    case = make_case()
+    tanh = {"activations": [["tanh", []]], "output_activation": ["identity", []]}
+    softened = {"activations": [["relu", []]], "output_activation": ["tanh", []]}
+    for metadata in (
+        {"format": "other"},
+        {"version": "2"},
+        {"network": json.dumps(tanh)},
+        {"network": json.dumps(softened)},
+        {"network": "{}"},
+        {"network": "not JSON"},
+    ):
+        refused(case | {which: rewrite(case[which], {}, metadata)})
+
+
+@pytest.mark.parametrize("which", ["witness", "user"])
+def test_damaged_files_are_refused(which: str):
+    case = make_case()
+    data = case[which]
+    for damaged in (b"", data[:7], data[:100], data[:-1], data + b"\0", b"\xff" * 200):
+        refused(case | {which: damaged})
+
+
+def test_float16_parameters_are_refused():
+    case = make_case()
+    halves = {k: v.astype(np.float16) for k, v in load(case["witness"]).items()}
+    assert "float32" in refused(case | {"witness": rewrite(case["witness"], halves)})
+
+
+def test_a_swap_of_the_two_networks_is_refused():
+    case = make_case()
+    refused(case | {"witness": case["user"], "user": case["witness"]})
+
+
+# ---- the rows, corrupted
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_rows_are_checked(task: str):
+    case = make_case(task)
+    X, y, held_out = case["X"], case["y"], case["held_out"]
+    broken = X.copy()
+    broken[3, 1] = np.nan
+    other = X.copy()
+    other[1, 0] += 1.0
+    for rows in (broken, other, X[:-1], X[:, :1], X.astype(np.float32), X.astype(str)):
+        refused(case | {"X": rows})
+    for targets in (y[::-1], y[:-1], y + 7, y[:, None], y.astype(complex), y.astype(str)):
+        refused(case | {"y": targets})
+    for mask in (
+        ~held_out,
+        held_out[::-1],
+        np.zeros(N, bool),
+        np.ones(N, bool),
+        held_out.astype(int),
+        held_out[:-1],
+    ):
+        refused(case | {"held_out": mask})
+
+
+# ---- true numbers that prove nothing
+
+
+def test_a_gain_below_a_tenth_is_refused():
+    case = make_case()
+    claim = case["claim"]
+    claim["trivial"] = claim["reference"] + 11 * (claim["user_objective"] - claim["objective"])
+    claim["share"] = 1 / 11
+    assert "only" in refused(case)
+
+
+def test_a_worse_held_out_loss_is_refused():
+    case = make_case()
+    case["y"] = np.where(case["held_out"], 1 - case["y"], case["y"])
+    net = {k: check_losses(case[k], case) for k in ("witness", "user")}
+    case["claim"]["held_out_loss"] = net["witness"]
+    case["claim"]["user_held_out_loss"] = net["user"]
+    assert "held-out" in refused(case)
+
+
+def check_losses(data: bytes, case: dict[str, Any]) -> float:
+    from pellucid.network import from_bytes
+
+    out = from_bytes(data)(case["X"][case["held_out"]])
+    return float(LIKELIHOODS["categorical"].loss(out, case["y"][case["held_out"]]).mean())
+
+
+def test_a_reference_that_is_worse_than_the_constant_is_refused():
+    case = make_case()
+    case["claim"]["reference"], case["claim"]["trivial"] = 1.5, 0.8
+    refused(case)
+
+
+def test_a_trivial_loss_that_no_constant_reaches_is_refused():
+    case = make_case()
+    claim = copy.deepcopy(case["claim"])
+    claim["trivial"], claim["reference"] = 0.4, 0.3
+    claim["share"] = (claim["user_objective"] - claim["objective"]) / 0.1
+    assert "constant" in refused(case | {"claim": claim})

@@ -1,0 +1,76 @@
+"""The reference models: what can be learned, judged fairly on small tables."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pellucid.datasets import Table, as_table, load_dataset
+from pellucid.diagnosis.decision import Margin
+from pellucid.diagnosis.evidence import margin
+from pellucid.diagnosis.problem import Problem, pose
+from pellucid.diagnosis.references import N_FOLDS, Judged, fold_numbers, judge_references
+from pellucid.diagnosis.verdict import Recipe
+
+
+def judged(table: Table, seed: int = 0) -> tuple[Problem, tuple[Judged, ...]]:
+    problem = pose(table, Recipe((4,), standardize=True), seed, 0.25)
+    return problem, judge_references(problem, seed)
+
+
+def lead(references: tuple[Judged, ...]) -> Margin:
+    constant, *models = references
+    best = min(models, key=lambda m: m.loss)
+    return margin(constant.training_losses - best.training_losses)
+
+
+@pytest.mark.parametrize("name", ["iris", "diabetes", "concentric"])
+def test_they_beat_the_constant_where_there_is_something_to_learn(name: str):
+    problem, references = judged(load_dataset(name))
+    assert lead(references).beyond(0.0)
+    constant, *models = references
+    assert len(constant.training_losses) == (~problem.held_out).sum()
+    assert len(constant.held_out_losses) == problem.held_out.sum()
+    assert min(m.held_out_losses.mean() for m in models) < constant.held_out_losses.mean()
+
+
+@pytest.mark.parametrize("name", ["iris", "diabetes", "moons"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_they_find_nothing_in_shuffled_targets(name: str, seed: int):
+    table = load_dataset(name)
+    y = np.random.default_rng(seed).permutation(table.y)
+    _, references = judged(replace(table, y=y), seed)
+    assert not lead(references).beyond(0.0)
+
+
+def test_a_line_is_found_by_the_linear_model_and_rings_by_boosting():
+    _, (_, linear, boosting) = judged(load_dataset("plane"))
+    assert linear.loss < boosting.loss
+    _, (_, linear, boosting) = judged(load_dataset("concentric"))
+    assert boosting.loss < linear.loss / 3
+
+
+def test_the_constant_has_the_entropy_of_the_classes():
+    problem, (constant, *_) = judged(load_dataset("moons"))
+    assert constant.loss == pytest.approx(np.log(2), abs=0.01)
+    summary = constant.summary(problem)
+    assert summary.score == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_class_with_two_rows_costs_no_infinite_loss():
+    rng = np.random.default_rng(0)
+    y = np.r_[np.zeros(40, int), np.ones(38, int), np.full(2, 2)]
+    X = rng.normal(size=(80, 2)) + 3 * y[:, None]
+    _, references = judged(as_table(X, y, classes=["a", "b", "c"]))
+    for model in references:
+        assert np.isfinite(model.training_losses).all()
+        assert np.isfinite(model.held_out_losses).all()
+
+
+def test_folds_are_even_and_stratified():
+    y = np.repeat([0, 1], [70, 30])
+    folds = fold_numbers(y, True, 0)
+    assert (np.bincount(folds) == 100 // N_FOLDS).all()
+    assert (np.bincount(folds[y == 1]) == 30 // N_FOLDS).all()
+    assert (fold_numbers(y, True, 0) == folds).all()
+    assert not (fold_numbers(y, True, 1) == folds).all()
