@@ -1,0 +1,126 @@
+"""The program `pellucid`: its verbs, and what becomes of a user's mistake."""
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import Annotated, Any, cast
+
+import typer
+
+from .._errors import PellucidError, PellucidWarning
+from ._invocation import ARGUMENTS
+from .datasets import datasets
+from .diagnose import diagnose
+from .train import train
+
+INTERRUPTED = 130
+MISTAKE = 2
+_CLICK_ERROR: type[Any] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
+
+app = typer.Typer(
+    name="pellucid",
+    help="Feedforward networks that you can see through: can this model not represent it, "
+    "or was it trained badly?",
+    epilog="Example: pellucid diagnose table.csv --target price --hidden 16",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+VERBS = {
+    diagnose: "Say what holds a network back, with the evidence.",
+    train: "Train one network on a table and save it.",
+    datasets: "List the data sets, or write one to a file.",
+}
+for _verb, _summary in VERBS.items():
+    _help, _, _example = (_verb.__doc__ or "").partition("Example: ")
+    app.command(help=_help.strip(), short_help=_summary, epilog=f"Example: {_example.strip()}")(
+        _verb
+    )
+
+
+def _print_version(wanted: bool) -> bool:
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"pellucid {__version__}")
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code.
+
+    0: done; 1: a verdict that `--fail-on` names; 2: a user's mistake, told in one line on standard
+    error; 130: interrupted. Anything else that goes wrong is a bug and keeps its traceback.
+    """
+    words = [str(word) for word in arguments]
+    ARGUMENTS.set(tuple(words))
+    try:
+        with _warnings_in_one_line():
+            code = app(args=words, prog_name="pellucid", standalone_mode=False)
+    except PellucidError as error:
+        return _mistake(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        if not isinstance(error, _CLICK_ERROR):
+            raise
+        text = cast(Any, error).format_message()
+        if type(error).__name__ == "NoArgsIsHelpError":  # the text is the help
+            typer.echo(text)
+            return MISTAKE
+        return _mistake(text)
+    if code == INTERRUPTED:
+        typer.echo("pellucid: interrupted", err=True)
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print Pellucid's own warnings without the place in the code that raised them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", PellucidWarning)
+        show = warnings.showwarning
+
+        def show_in_one_line(message, category, *place, **more) -> None:
+            if issubclass(category, PellucidWarning):
+                typer.echo(f"pellucid: warning: {_one_line(str(message))}", err=True)
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = show_in_one_line
+        yield
+
+
+def _one_line(message: str) -> str:
+    """Return a message as one line, without anything that could steer a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in message).split())
+
+
+def _mistake(message: str) -> int:
+    typer.echo(f"pellucid: {_one_line(message)}", err=True)
+    return MISTAKE
+
+
+def main() -> None:
+    """Run the command of this process (the entry point of the script `pellucid`)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without these letters is no error
+    sys.exit(run(sys.argv[1:]))

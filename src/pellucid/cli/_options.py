@@ -1,0 +1,111 @@
+"""The options that `diagnose` and `train` share, and the recipe that they make."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .._errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ..diagnosis.verdict import Recipe
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV or Parquet file, or a name that `pellucid datasets` lists.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        help="Column to predict. A file needs it; a listed data set has one of its own.",
+        show_default=False,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="Leave this column out; may be given again.", show_default=False),
+]
+Task = Annotated[
+    str, typer.Option(help="classification, regression, or auto: decided from the target.")
+]
+Hidden = Annotated[str, typer.Option(help="Hidden widths, such as 8,8; none is a linear model.")]
+ActivationName = Annotated[str, typer.Option("--activation", help="Activation of hidden units.")]
+OptimizerName = Annotated[str, typer.Option("--optimizer", help="sgd, adam or adamw.")]
+LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
+Steps = Annotated[int, typer.Option(help="Updates of the parameters.")]
+BatchSize = Annotated[
+    int | None, typer.Option(help="Rows per step; all rows if not given.", show_default=False)
+]
+WeightDecay = Annotated[float, typer.Option(help="L2 penalty (decoupled in adamw).")]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        "--standardize/--raw",
+        help="Scale columns (and a numeric target) to mean 0 and deviation 1, or not.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the split, the initial weights and the order.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        help="Networks trained at once; one per processor if not given; the results "
+        "do not depend on it.",
+        show_default=False,
+    ),
+]
+
+
+def recipe_from(
+    hidden: str,
+    activation: str,
+    optimizer: str,
+    learning_rate: float,
+    steps: int,
+    batch_size: int | None,
+    weight_decay: float,
+    standardize: bool,
+) -> "Recipe":
+    """Return the recipe that the options describe; InvalidInput where one of them cannot be."""
+    from dataclasses import asdict
+
+    from ..diagnosis.verdict import Recipe
+    from ..training.settings import settings_from
+
+    recipe = Recipe(
+        hidden=hidden_widths(hidden),
+        activation=activation,
+        optimizer=optimizer,
+        learning_rate=learning_rate,
+        steps=steps,
+        batch_size=batch_size,
+        weight_decay=weight_decay,
+        standardize=standardize,
+    )
+    if steps < 1:
+        raise InvalidInput(f"--steps is {steps}; training needs at least 1.")
+    settings = asdict(recipe)
+    del settings["standardize"]
+    settings_from(settings)  # checks every name and range
+    return recipe
+
+
+def hidden_widths(text: str) -> tuple[int, ...]:
+    """Return the widths that "8,8" means; "none" is a network without hidden layer."""
+    if text.strip().lower() == "none":
+        return ()
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+        raise InvalidInput(
+            f"--hidden is {text!r}; it needs whole numbers above 0 with commas between them, "
+            "such as 16 or 8,8, or none."
+        )
+    return tuple(int(word) for word in words)
+
+
+def positive(name: str, value: float | None) -> None:
+    """Refuse a number that is not above zero; None is left to its default."""
+    if value is not None and not value > 0:
+        raise InvalidInput(f"{name} is {value:g}; it needs a number above 0.")

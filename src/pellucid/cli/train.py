@@ -1,0 +1,143 @@
+"""`pellucid train`: one network on a table, judged on rows that it did not see, and saved."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import _options as o
+
+if TYPE_CHECKING:
+    from ..datasets import Table
+    from ..diagnosis.problem import Problem
+    from ..diagnosis.search import Trial
+    from ..diagnosis.verdict import Recipe
+    from ..training import Run
+
+HELD_OUT = 0.25
+INTERRUPTED = 130
+
+
+def train(
+    data: o.Data,
+    target: o.Target = None,
+    hidden: o.Hidden = "16",
+    activation: o.ActivationName = "relu",
+    optimizer: o.OptimizerName = "adam",
+    learning_rate: o.LearningRate = 0.01,
+    steps: o.Steps = 3000,
+    batch_size: o.BatchSize = None,
+    weight_decay: o.WeightDecay = 0.0,
+    standardize: o.Standardize = False,
+    task: o.Task = "auto",
+    drop: o.Drop = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    out: Annotated[
+        Path, typer.Option(help="File for the network; it takes the encoded, unscaled columns.")
+    ] = Path("model.pellucid"),
+) -> int:
+    """Train one network on three quarters of the rows and judge it on the rest.
+
+    Example: pellucid train penguins --hidden 16 --steps 500
+    """
+    from ._files import check_file
+    from ._load import load_table
+
+    recipe = o.recipe_from(
+        hidden, activation, optimizer, learning_rate, steps, batch_size, weight_decay, standardize
+    )
+    o.positive("--threads", threads)
+    check_file(out)
+    return _train(load_table(data, target, task, drop), recipe, seed, threads, out)
+
+
+def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out: Path) -> int:
+    """Split, scale and train as `diagnose` does, judge in float64, save, and tell."""
+    from ..diagnosis.problem import pose
+    from ..diagnosis.search import Plan, judge_run
+    from ..network import save
+    from ..training import train
+
+    problem = pose(table, recipe, seed, HELD_OUT)
+    X, y = problem.scaled(problem.scaling_of(recipe))
+    rows = ~problem.held_out
+    run = train(
+        [X.shape[1], *recipe.hidden, problem.d_out],
+        X[rows],
+        y[rows],
+        activation=recipe.activation,
+        optimizer=recipe.optimizer,
+        learning_rate=recipe.learning_rate,
+        weight_decay=recipe.weight_decay,
+        steps=recipe.steps,
+        batch_size=recipe.batch_size,
+        seed=seed,
+        threads=threads,
+    )
+    trial = judge_run(problem, Plan("network", "recipe", recipe, (seed,)), seed, run)
+    save(trial.network, out, _metadata(problem))
+    _print(problem, run, trial, out)
+    return INTERRUPTED if run.status == "interrupted" else 0
+
+
+def _metadata(problem: "Problem") -> dict[str, str]:
+    """What someone needs who loads the network: the order of inputs and outputs."""
+    import json
+
+    return {
+        "feature_names": json.dumps(problem.feature_names),
+        "target": problem.table.target_name,
+        "classes": json.dumps(problem.classes),
+    }
+
+
+def _print(problem: "Problem", run: "Run", trial: "Trial", out: Path) -> None:
+    from ..report import words
+    from ._console import console, print_table, visible
+
+    table, name = problem.table, problem.score_name
+    paper = console()
+    n_held_out = int(problem.held_out.sum())
+    paper.print(
+        f"{visible(table.name)}: {table.n_rows - n_held_out:,} training rows, {n_held_out:,} held "
+        f"out; target {visible(table.target_name)} ({table.task})"
+    )
+    paper.print(
+        f"network {'-'.join(map(str, run.network.widths))}, {run.network.n_parameters:,} "
+        f"parameters; {run.status} after {run.steps_done:,} steps"
+    )
+    constant_training, constant_held_out, constant_score = _constant(problem)
+    rows = [
+        (
+            "this network",
+            words.loss(trial.training_loss),
+            words.loss(trial.held_out_loss),
+            words.score(trial.score, name),
+        ),
+        (
+            "constant predictor",
+            words.loss(constant_training),
+            words.loss(constant_held_out),
+            words.score(constant_score, name),
+        ),
+    ]
+    header = ("loss (nats)", "training", "held out", f"held-out {words.score_title(name)}")
+    print_table(paper, header, rows)
+    for note in table.notes:
+        paper.print(f"note: {visible(note)}")
+    typer.echo(f"saved: {out}")
+
+
+def _constant(problem: "Problem") -> tuple[float, float, float]:
+    """Training loss, held-out loss and held-out score of the best constant outputs."""
+    import numpy as np
+
+    rows, unseen = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
+    best = problem.likelihood.constant_outputs(problem.y[rows], problem.d_out)
+    training, held_out = (np.tile(best, (len(r), 1)) for r in (rows, unseen))
+    return (
+        float(problem.losses(training, rows).mean()),
+        float(problem.losses(held_out, unseen).mean()),
+        problem.score(problem.hits(held_out, unseen), problem.held_out),
+    )

@@ -1,0 +1,224 @@
+"""Figures whose rows have long names: a loss axis below, one named row per model."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..diagnosis.verdict import Experiment, Reference, Verdict
+from . import _style
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
+
+_ROW = 0.46  # inches
+_NAME_LIMIT = 60
+
+
+def seeds_by_width(verdict: Verdict) -> "matplotlib.figure.Figure":
+    """Draw the held-out loss of every seed as a dot, one row per experiment, small to large.
+
+    The bar is the median. Lines: the constant predictor and the reference. Seeds that diverged
+    have no dot and are counted in the row's name.
+    """
+    order = sorted(verdict.experiments, key=lambda e: _size(e, verdict))
+    with _style.style():
+        figure, ax = _row_axes([_row_name(e) for e in order])
+        for row, experiment in enumerate(order):
+            _dots(ax, row, experiment)
+        _style.line_at(ax, "x", verdict.trivial_loss, "constant predictor", dashed=False)
+        _style.line_at(ax, "x", verdict.reference_loss, "reference")
+        values = [np.asarray(e.held_out_loss, dtype=float) for e in order]
+        _loss_axis(ax, np.concatenate([*values, [verdict.trivial_loss, verdict.reference_loss]]))
+        ax.set_xlabel("held-out loss (nats), lower is better")
+        _role_legend(figure, ax, order)
+    return figure
+
+
+def gaps(verdict: Verdict) -> "matplotlib.figure.Figure":
+    """Draw training and held-out loss: the user's run, the best of each role, the references.
+
+    A run is chosen by its training loss, so that its held-out loss was not picked for being low.
+    References are also judged by cross-validation on the training rows, with a bar of plus and
+    minus two standard errors.
+    """
+    best = {e.role: _best(verdict, e.role) for e in verdict.experiments if e.role != "recipe"}
+    chosen = [("your run", "recipe", verdict.experiments[0], 0)]
+    chosen += [(f"best {role}: {e.name}", role, e, i) for role, (e, i) in best.items() if i >= 0]
+    names = [name for name, *_ in chosen] + [r.name for r in verdict.references]
+    values = [verdict.trivial_loss, verdict.reference_loss]
+    with _style.style():
+        figure, ax = _row_axes(names)
+        for row, (_, role, experiment, i) in enumerate(chosen):
+            train = _floored(experiment.training_loss[i])
+            held_out = _floored(experiment.held_out_loss[i])
+            values += [train, held_out]
+            _dumbbell(ax, row, train, held_out, _style.role_mark(role), row == 0)
+        for row, reference in enumerate(verdict.references, start=len(chosen)):
+            values += [reference.loss, reference.held_out_loss]
+            _reference(ax, row, reference, named=row == len(chosen))
+        _style.line_at(ax, "x", verdict.trivial_loss, "constant predictor", dashed=False)
+        _style.line_at(ax, "x", verdict.reference_loss, "reference (held out)")
+        _loss_axis(ax, np.asarray(values, dtype=float))
+        ax.set_xlabel("loss (nats), lower is better")
+        figure.legend(loc="outside lower left", ncols=2)
+    return figure
+
+
+def _size(experiment: Experiment, verdict: Verdict) -> tuple[int, int, str]:
+    """Sort key: number of parameters, the user's recipe first among equals."""
+    widths = (verdict.network.d_in, *experiment.recipe.hidden, verdict.network.d_out)
+    n = sum(d_out * (d_in + 1) for d_in, d_out in pairwise(widths))
+    return n, experiment.role != "recipe", experiment.name
+
+
+def _floored(loss: float) -> float:
+    """Return a loss as drawn: below a millionth of a nat all are the same."""
+    return _style.FLOOR if 0 <= loss < _style.FLOOR else float(loss)
+
+
+def _row_name(experiment: Experiment) -> str:
+    finite = int(np.isfinite(np.asarray(experiment.held_out_loss, dtype=float)).sum())
+    lost = max(experiment.n_diverged, len(experiment.seeds) - finite)
+    return experiment.name + (f" ({lost} of {len(experiment.seeds)} diverged)" if lost else "")
+
+
+def _row_axes(
+    names: list[str],
+) -> "tuple[matplotlib.figure.Figure, matplotlib.axes.Axes]":
+    """Rows from the top, each named above its marks so that a long name needs no margin."""
+    figure = _style.new_figure(1.35 + _ROW * max(len(names), 2))
+    ax = figure.add_subplot()
+    for row, name in enumerate(names):
+        band = "#f5f5f5" if row % 2 == 0 else "#ffffff"
+        ax.axhspan(row - 0.5, row + 0.5, color=band, zorder=0)
+        ax.annotate(
+            _style.shorten(name, _NAME_LIMIT),
+            (0, row - 0.42),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="top",
+            fontsize=9,
+            color=_style.BLACK,
+            bbox={"facecolor": band, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
+            zorder=2.5,
+        )
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    ax.set_yticks([])
+    ax.grid(axis="y", visible=False)
+    ax.spines["left"].set_visible(False)
+    return figure, ax
+
+
+def _dots(ax: "matplotlib.axes.Axes", row: int, experiment: Experiment) -> None:
+    mark = _style.role_mark(experiment.role)
+    losses = np.asarray(experiment.held_out_loss, dtype=float)
+    losses = losses[np.isfinite(losses)]
+    losses = np.array([_floored(loss) for loss in losses])
+    y = row + 0.2
+    ax.scatter(losses, np.full(len(losses), y), s=30, **_face(mark), alpha=0.85, zorder=3)
+    if len(losses):
+        ax.vlines(np.median(losses), y - 0.2, y + 0.2, color=_style.BLACK, linewidth=1.8, zorder=4)
+
+
+def _face(mark: _style.Mark) -> dict[str, Any]:
+    return {
+        "marker": mark.marker,
+        "facecolor": mark.colour,
+        "edgecolor": "white",
+        "linewidth": 0.6,
+    }
+
+
+def _dumbbell(
+    ax: "matplotlib.axes.Axes",
+    row: int,
+    train: float,
+    held_out: float,
+    mark: _style.Mark,
+    named: bool,
+) -> None:
+    y = row + 0.2
+    ax.hlines(y, min(train, held_out), max(train, held_out), color=mark.colour, linewidth=2)
+    ax.scatter(
+        train,
+        y,
+        s=42,
+        marker=mark.marker,
+        facecolor="white",
+        edgecolor=mark.colour,
+        linewidth=1.6,
+        zorder=3,
+        label="training rows" if named else None,
+    )
+    label = "held-out rows" if named else None
+    ax.scatter(held_out, y, s=46, **_face(mark), label=label, zorder=3.5)
+
+
+def _reference(ax: "matplotlib.axes.Axes", row: int, one: Reference, named: bool) -> None:
+    y = row + 0.2
+    if np.isfinite(one.standard_error):
+        low, high = one.loss - 2 * one.standard_error, one.loss + 2 * one.standard_error
+        ax.hlines(y, low, high, color=_style.BLACK, linewidth=1.2)
+    ax.scatter(
+        one.loss,
+        y,
+        s=70,
+        marker="|",
+        color=_style.BLACK,
+        linewidth=2.2,
+        zorder=3,
+        label="cross-validated" if named else None,
+    )
+    ax.scatter(one.held_out_loss, y, s=36, **_face(_style.Mark("", _style.GREY, "o")), zorder=3.5)
+
+
+def _best(verdict: Verdict, role: str) -> tuple[Experiment, int]:
+    """Return the run of a role with the lowest training loss: its experiment and place, or -1."""
+    runs = [
+        (float(loss), experiment, i)
+        for experiment in verdict.experiments
+        if experiment.role == role
+        for i, loss in enumerate(experiment.training_loss)
+        if np.isfinite(loss) and np.isfinite(experiment.held_out_loss[i])
+    ]
+    if not runs:
+        return verdict.experiments[0], -1
+    _, experiment, i = min(runs, key=lambda run: run[0])
+    return experiment, i
+
+
+def _loss_axis(ax: "matplotlib.axes.Axes", values: np.ndarray) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    if _style.wants_log(values):
+        low = max(low, _style.FLOOR)
+        room = (high / low) ** 0.06
+        ax.set_xlim(low / room, high * room)
+        _style.use_log(ax, "x")
+    else:
+        room = 0.06 * (high - low) or 0.5
+        ax.set_xlim(low - room, high + room)
+        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+
+
+def _role_legend(
+    figure: "matplotlib.figure.Figure", ax: "matplotlib.axes.Axes", order: list[Experiment]
+) -> None:
+    """One entry for each role that occurs, the median bar, and the lines."""
+    from matplotlib.lines import Line2D
+
+    roles = dict.fromkeys(e.role for e in order)
+    entries = [
+        Line2D([], [], linestyle="", marker=m.marker, color=m.colour, label=m.label)
+        for m in map(_style.role_mark, roles)
+    ]
+    entries.append(
+        Line2D([], [], linestyle="", marker="|", markersize=11, color=_style.BLACK, label="median")
+    )
+    lines, _ = ax.get_legend_handles_labels()
+    figure.legend(handles=[*entries, *lines], loc="outside lower left", ncols=2)

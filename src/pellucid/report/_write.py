@@ -1,0 +1,65 @@
+"""The report as one HTML file that needs nothing else: no network, no script, no second file."""
+
+import os
+from importlib import resources
+from pathlib import Path
+
+from ..diagnosis.verdict import Verdict
+from ..network.files import write_atomically
+from . import _sections
+from ._html import Html, el, join
+
+
+def write_report(
+    verdict: Verdict,
+    path: str | os.PathLike[str],
+    *,
+    command: str | None = None,
+    witness_file: str | None = None,
+) -> Path:
+    """Write a verdict with its evidence to one offline HTML file and return its path.
+
+    `command` is shown as what repeats the diagnosis (put together from the verdict by default) and
+    `witness_file` as the name of the file with the proof. The file appears under its name only
+    when it is complete. Raises InvalidFile where it cannot be written.
+    """
+    target = Path(path)
+    text = render_report(verdict, command=command, witness_file=witness_file)
+    write_atomically(target, text.encode("utf-8", errors="replace"))
+    return target
+
+
+def render_report(
+    verdict: Verdict, *, command: str | None = None, witness_file: str | None = None
+) -> str:
+    """Return the report as the text of an HTML page."""
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        el("title", f"{verdict.kind}: {verdict.data_name} (Pellucid)"),
+        el("style", _style_sheet()),
+    )
+    main = el(
+        "main",
+        _sections.summary(verdict),
+        _sections.next_step(verdict),
+        _sections.statements(verdict, witness_file),
+        _sections.evidence(verdict),
+        _sections.unit_health(verdict),
+        _sections.data(verdict),
+        _sections.recipe(verdict),
+        _sections.reading(verdict),
+        _sections.reproduce(verdict, command),
+    )
+    page = el("html", head, "\n", el("body", main), lang="en")
+    return join([Html("<!DOCTYPE html>\n"), page, "\n"])
+
+
+def _style_sheet() -> Html:
+    return Html(resources.files("pellucid.report").joinpath("style.css").read_text("utf-8"))
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -1,0 +1,428 @@
+"""The command line: every verb, every mistake, a terminal and a pipe."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from plot.verdicts import HOSTILE, VERDICTS
+
+import pellucid
+from pellucid.cli import run
+from pellucid.datasets import DATASETS, read_table
+
+VERBS = ("diagnose", "train", "datasets")
+PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def handmade(monkeypatch):
+    """Replace the experiments by a hand-made verdict; the recipe that was asked for is kept."""
+    asked = {}
+
+    def answer(name):
+        def diagnose(table, **settings):
+            asked.update(settings, table=table)
+            if settings["progress"]:
+                settings["progress"]("your run", 0.5)
+            verdict = VERDICTS[name]() if isinstance(name, str) else name
+            return replace(verdict, witness=None)
+
+        monkeypatch.setattr("pellucid.diagnosis.diagnose", diagnose)
+        monkeypatch.setattr("pellucid.report.write_report", quick_report)
+        return asked
+
+    return answer
+
+
+def quick_report(verdict, path, **_):
+    path.write_text(verdict.sentence)
+    return path
+
+
+def example_of(verb, capsys) -> list[str]:
+    assert run([verb, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    return text.partition("Example: pellucid ")[2].split()
+
+
+# ---- help and version
+
+
+def test_help_lists_every_verb_and_version_is_the_packages(capsys):
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(verb in out for verb in VERBS)
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"pellucid {pellucid.__version__}\n"
+
+
+def test_without_a_verb_the_help_is_printed(capsys):
+    assert run([]) == 2
+    assert "Commands:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_has_a_help_text(verb, capsys):
+    assert run([verb, "--help"]) == 0
+    lines = capsys.readouterr().out.partition("Example:")[0].splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("  --"):
+            assert re.search(r"\S  +\S", line.strip()) or following.startswith(" " * 10)
+
+
+@pytest.mark.parametrize("verb", ["train", "datasets"])
+def test_the_example_in_the_help_runs(verb, capsys):
+    words = example_of(verb, capsys)
+    assert words[0] == verb
+    assert run(words) == 0
+
+
+def test_the_example_of_diagnose_runs_and_ends_in_a_proof_beside_the_report(capsys, tmp_path):
+    words = example_of("diagnose", capsys)
+    assert run(words) == 0
+    out = capsys.readouterr().out
+    assert "optimization failure: ■ proved" in out
+    assert "written: report.html" in out
+    assert "written: witness.pellucid" in out
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "witness.pellucid"]
+    assert pellucid.load("witness.pellucid").widths == (1, 8, 1)
+    report = (tmp_path / "report.html").read_text()
+    assert "pellucid " + " ".join(words) in report
+    assert "witness.pellucid" in report
+
+
+def test_help_loads_nothing_heavy():
+    heavy = ("numpy", "matplotlib", "sklearn", "polars", "scipy", "torch")
+    code = (
+        "import sys; from pellucid.cli import run; run(['diagnose', '--help']);"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+# ---- mistakes
+
+MISTAKES = {
+    "no data": (["diagnose"], "Missing argument 'DATA'"),
+    "unknown verb": (["diagnoze"], "No such command 'diagnoze'"),
+    "unknown option": (["diagnose", "spirals", "--width", "8"], "No such option"),
+    "no such file": (["diagnose", "no/such.csv", "--target", "y"], "there is no file no/such.csv"),
+    "misspelt data set": (["diagnose", "spirls"], "did you mean 'spirals'?"),
+    "a folder": (["diagnose", ".", "--target", "y"], "is a folder"),
+    "no target": (["diagnose", "table.csv"], "--target is missing"),
+    "unknown target": (["diagnose", "table.csv", "--target", "z"], "has no column 'z'"),
+    "hidden": (["diagnose", "spirals", "--hidden", "8,x"], "--hidden is '8,x'"),
+    "empty hidden": (["diagnose", "spirals", "--hidden", ""], "--hidden is ''"),
+    "zero width": (["diagnose", "spirals", "--hidden", "8,0"], "--hidden is '8,0'"),
+    "superscript width": (["diagnose", "spirals", "--hidden", "8²"], "--hidden is '8²'"),
+    "activation": (["diagnose", "spirals", "--activation", "rellu"], "'rellu'"),
+    "optimizer": (["train", "spirals", "--optimizer", "lbfgs"], "lbfgs"),
+    "negative rate": (["train", "spirals", "--learning-rate", "-1"], "learning_rate is -1"),
+    "rate that is nan": (["train", "spirals", "--learning-rate", "nan"], "learning_rate is nan"),
+    "negative decay": (["train", "spirals", "--weight-decay", "-1"], "weight_decay is -1"),
+    "no steps": (["train", "spirals", "--steps", "0"], "--steps is 0"),
+    "steps in words": (["train", "spirals", "--steps", "many"], "'--steps'"),
+    "no batch": (["train", "spirals", "--batch-size", "0"], "batch_size is 0"),
+    "no budget": (["diagnose", "spirals", "--budget", "0"], "--budget is 0"),
+    "budget that is nan": (["diagnose", "spirals", "--budget", "nan"], "--budget is nan"),
+    "no threads": (["diagnose", "spirals", "--threads", "0"], "--threads is 0"),
+    "task": (["diagnose", "spirals", "--task", "ranking"], "--task is 'ranking'"),
+    "task of a data set": (["diagnose", "spirals", "--task", "regression"], "classification"),
+    "drop": (["diagnose", "spirals", "--drop", "x9"], "no column 'x9' to drop"),
+    "drop all": (["train", "spirals", "--drop", "x1", "--drop", "x2"], "leaves no column"),
+    "fail on": (["diagnose", "spirals", "--fail-on", "sadness"], "--fail-on is 'sadness'"),
+    "out is a file": (["diagnose", "spirals", "--out", "table.csv/x"], "is not a folder"),
+    "model is a folder": (["train", "spirals", "--out", "."], "is a folder"),
+    "model in no folder": (["train", "spirals", "--out", "no/m.pellucid"], "there is no folder"),
+    "data set": (["datasets", "irish"], "did you mean 'iris'?"),
+    "data set format": (["datasets", "iris", "--out", "iris.xlsx"], "ends in .csv or .parquet"),
+    "data set without name": (["datasets", "--out", "iris.csv"], "needs the name"),
+    "rows of a table": (["datasets", "iris", "--rows", "3"], "takes no n"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_readable_line_and_leaves_nothing(words, message, capsys, tmp_path):
+    (tmp_path / "table.csv").write_text("a,y\n" + "1,2\n" * 30)
+    assert run(words) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.err.startswith("pellucid: ")
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
+    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_mistake_cannot_steer_the_terminal(capsys):
+    assert run(["diagnose", "\x1b[2Jx", "--target", "y"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("pellucid.diagnosis.diagnose", broken)
+    with pytest.raises(ZeroDivisionError):
+        run(["diagnose", "spirals"])
+
+
+# ---- diagnose
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "train"])
+def test_the_defaults_are_those_of_the_library(verb):
+    import inspect
+    from importlib import import_module
+
+    from pellucid.diagnosis import Recipe, diagnose
+
+    options = inspect.signature(getattr(import_module(f"pellucid.cli.{verb}"), verb)).parameters
+    for name, parameter in inspect.signature(diagnose).parameters.items():
+        if name in options and name not in ("data", "hidden"):
+            assert options[name].default == parameter.default, name
+    for name, parameter in inspect.signature(Recipe).parameters.items():
+        if name != "hidden":
+            assert options[name].default == parameter.default, name
+
+
+def test_the_recipe_reaches_the_diagnosis(handmade, tmp_path):
+    asked = handmade("regression")
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{i}.5\n" for i in range(40)))
+    words = "diagnose t.csv --target y --hidden 8,4 --activation tanh --optimizer sgd"
+    words += " --learning-rate 0.5 --steps 9 --batch-size 4 --weight-decay 0.1 --raw --drop b"
+    words += " --seed 3 --budget 7 --threads 1 --task regression"
+    assert run(words.split()) == 0
+    table = asked.pop("table")
+    assert (table.name, table.target_name, table.task) == ("t", "y", "regression")
+    assert "b" not in table.feature_names
+    assert asked == {
+        "hidden": (8, 4),
+        "activation": "tanh",
+        "optimizer": "sgd",
+        "learning_rate": 0.5,
+        "steps": 9,
+        "batch_size": 4,
+        "weight_decay": 0.1,
+        "standardize": False,
+        "seed": 3,
+        "budget": 7.0,
+        "threads": 1,
+        "progress": None,
+    }
+
+
+def test_the_verdict_is_printed_with_its_evidence(handmade, capsys):
+    handmade("spirals")
+    assert run(["diagnose", "spirals", "--hidden", "none"]) == 0
+    printed = capsys.readouterr()
+    verdict = VERDICTS["spirals"]()
+    text = " ".join(printed.out.split())
+    assert text.startswith(verdict.sentence)
+    for one in (*verdict.statements, *verdict.experiments, *verdict.references):
+        assert (one.text if hasattr(one, "text") else one.name) in text
+    assert "held-out loss 0.344 -> 0.061 nats, accuracy 84.0 % -> 98.0 %" in text
+    assert "2 rows without a target were left out." in text
+    assert printed.err == ""
+    assert "\x1b" not in printed.out
+
+
+def test_brackets_and_control_characters_of_the_user_are_printed_as_text(handmade, capsys):
+    handmade(replace(VERDICTS["hostile"](), notes=("[bold]x[/bold] \x1b[2J :smile:",)))
+    assert run(["diagnose", "spirals"]) == 0
+    out = capsys.readouterr().out
+    assert "[bold]x[/bold]" in out
+    assert ":smile:" in out
+    assert "\x1b" not in out
+    assert HOSTILE[:20] in out
+
+
+def test_json_is_the_verdict_and_nothing_else(handmade, capsys, tmp_path):
+    handmade("spirals")
+    assert run(["diagnose", "spirals", "--json"]) == 0
+    printed = capsys.readouterr()
+    expected = replace(VERDICTS["spirals"](), witness=None).to_dict()
+    assert json.loads(printed.out) == json.loads(json.dumps(expected))
+    assert printed.err == ""
+    assert not list(tmp_path.iterdir())
+    assert run(["diagnose", "spirals", "--json", "--out", "results/new"]) == 0
+    json.loads(capsys.readouterr().out)
+    assert [p.name for p in (tmp_path / "results" / "new").iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [
+        (["optimization-failure"], 1),
+        (["Optimization_Failure"], 1),
+        (["fits", "optimization failure"], 1),
+        (["fits"], 0),
+        ([], 0),
+    ],
+)
+def test_fail_on_is_exit_code_1_after_everything_is_written(handmade, kinds, code, tmp_path):
+    handmade("spirals")
+    words = [word for kind in kinds for word in ("--fail-on", kind)]
+    assert run(["diagnose", "spirals", *words]) == code
+    assert (tmp_path / "report.html").exists()
+
+
+def test_an_interrupted_diagnosis_prints_what_is_there(handmade, capsys):
+    handmade(replace(VERDICTS["regression"](), stage="recipe (interrupted)"))
+    assert run(["diagnose", "plane", "--fail-on", "undecided"]) == 130
+    printed = capsys.readouterr()
+    assert "You interrupted the diagnosis after the stage" in printed.out
+    assert printed.err == "pellucid: interrupted\n"
+
+
+def test_ctrl_c_before_there_is_a_verdict_is_130(monkeypatch, capsys, tmp_path):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pellucid.diagnosis.diagnose", interrupted)
+    assert run(["diagnose", "spirals"]) == 130
+    assert capsys.readouterr().err == "pellucid: interrupted\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_proof_that_fails_its_check_after_writing_is_not_left_behind(
+    handmade, monkeypatch, capsys, tmp_path
+):
+    verdict = VERDICTS["spirals"]()  # its claim is empty, so no checker accepts it
+    monkeypatch.setattr("pellucid.diagnosis.diagnose", lambda *_, **__: verdict)
+    assert run(["diagnose", "spirals"]) == 2
+    assert "the proof did not survive" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+# ---- train
+
+
+def test_train_saves_a_network_of_unscaled_columns_and_prints_its_losses(capsys):
+    assert run(["train", "sine", "--hidden", "32", "--steps", "1000", "--out", "net.pellucid"]) == 0
+    printed = capsys.readouterr()
+    assert "network 1-32-1, 97 parameters; finished after 1,000 steps" in printed.out
+    assert "constant predictor" in printed.out
+    assert "saved: net.pellucid" in printed.out
+    network = pellucid.load("net.pellucid")
+    table = pellucid.datasets.load_dataset("sine")
+    error = network(table.X)[:, 0] - table.y
+    loss, r2 = re.search(r"this network +\S+ +(\S+) +(\S+)", printed.out).groups()
+    assert float(r2) > 0.5
+    assert 1 - error.var() / table.y.var() == pytest.approx(float(r2), abs=0.2)
+    assert 0.919 < float(loss) < 1.42
+
+
+def test_a_saved_network_knows_its_columns_and_classes():
+    assert run(["train", "penguins", "--steps", "20", "--seed", "1"]) == 0
+    from pathlib import Path
+
+    from pellucid.network import read_metadata
+
+    metadata = read_metadata(Path("model.pellucid").read_bytes())
+    assert json.loads(metadata["classes"]) == ["Adelie", "Chinstrap", "Gentoo"]
+    assert "island=Biscoe" in json.loads(metadata["feature_names"])
+    assert metadata["target"] == "species"
+
+
+def test_linear_model_on_raw_columns_is_trained_too(capsys):
+    assert run(["train", "plane", "--hidden", "none", "--raw", "--steps", "20"]) == 0
+    assert "network 2-1, 3 parameters" in capsys.readouterr().out
+
+
+def test_a_missing_kernel_is_one_line_on_standard_error(monkeypatch, capsys):
+    import warnings
+
+    def diagnose(*_, **__):
+        warnings.warn("no kernel;\nslow", pellucid.PellucidWarning, stacklevel=1)
+        return VERDICTS["regression"]()
+
+    monkeypatch.setattr("pellucid.diagnosis.diagnose", diagnose)
+    assert run(["diagnose", "plane"]) == 0
+    assert capsys.readouterr().err == "pellucid: warning: no kernel; slow\n"
+
+
+# ---- datasets
+
+
+def test_datasets_lists_the_whole_table(capsys):
+    assert run(["datasets"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(DATASETS)
+    assert all(family.description in " ".join(lines) for family in DATASETS.values())
+
+
+@pytest.mark.parametrize("name", ["penguins", "spirals", "sine"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_written_data_set_is_read_back_the_same(name, ending, capsys):
+    assert run(["datasets", name, "--out", f"data.{ending}"]) == 0
+    assert "data." in capsys.readouterr().out
+    table = pellucid.datasets.load_dataset(name)
+    back = read_table(f"data.{ending}", table.target_name, task=table.task)
+    assert (back.y == table.y).all()
+    assert back.feature_names == table.feature_names
+
+
+def test_a_toy_has_as_many_rows_as_asked_for(capsys):
+    assert run(["datasets", "moons", "--rows", "50", "--seed", "4", "--out", "moons.csv"]) == 0
+    assert "50 rows" in capsys.readouterr().out
+
+
+def test_a_data_set_is_described(capsys):
+    assert run(["datasets", "penguins"]) == 0
+    out = capsys.readouterr().out
+    assert "CC0" in out
+    assert "Gentoo" in out
+
+
+# ---- a terminal and a pipe
+
+
+def test_in_a_pipe_nothing_but_the_result_is_printed():
+    done = subprocess.run(
+        [*PROGRAM, "train", "sine", "--steps", "50"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "saved: model.pellucid" in done.stdout
+
+
+def test_a_closed_pipe_and_an_ascii_terminal_are_no_errors():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*PROGRAM, "datasets"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    assert "Traceback" not in done.stderr
+    code = "import sys; from pellucid.cli import main; sys.argv = ['pellucid', 'x²']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+
+
+def test_on_a_terminal_there_is_colour_and_a_bar(handmade, monkeypatch, capsys):
+    handmade("spirals")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_INTERACTIVE", "1")
+    assert run(["diagnose", "spirals"]) == 0
+    printed = capsys.readouterr()
+    assert "\x1b[" in printed.out
+    assert "your run" in printed.err
