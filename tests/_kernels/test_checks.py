@@ -173,3 +173,56 @@ def test_without_the_kernel_the_twin_trains_and_says_so_once(toolbox, good, monk
     train_networks(X, y, [job], functions=toolbox.functions)
     assert not recwarn.list
     toolbox.assert_close(result, expected)
+
+
+WRONG_NATIVE = {
+    "short parameters": {"parameters": np.zeros(26, np.float32)},
+    "short records": {"losses": np.zeros(5)},
+    "widths": {"widths": [3, 4, 3]},
+    "width 0": {"widths": [2, 0, 3]},
+    "huge width": {"widths": [2, 2**30, 3]},
+    "activations": {"activations": []},
+    "unknown activation": {"activations": ["swish"]},
+    "likelihood of targets": {"likelihood": "gaussian"},
+    "steps": {"steps": -1},
+    "record_every": {"record_every": 0},
+    "settings": {"settings": [0.1]},
+}
+
+
+@pytest.mark.parametrize("case", list(WRONG_NATIVE))
+def test_the_compiled_module_itself_refuses_what_would_read_out_of_bounds(native, good, case):
+    X, y, _ = good
+    job = {
+        "training": native.Data(X, y.astype(np.int32), None),
+        "validation": None,
+        "widths": [2, 4, 3],
+        "activations": ["relu"],
+        "activation_parameters": [(0.0, 0.0)],
+        "likelihood": "categorical",
+        "optimizer": "adam",
+        "settings": [0.1, 0.0, 0.9, 0.99, 1e-8, 0.0],
+        "nesterov": False,
+        "steps": 10,
+        "batch_size": 0,
+        "seed": 0,
+        "record_every": 1,
+        "parameters": np.zeros(27, np.float32),
+        "recorded_steps": np.zeros(11, np.int64),
+        "losses": np.zeros(11),
+        "validation_losses": None,
+    }
+    native.Job(**job)
+    with pytest.raises(ValueError, match=r"\w"):
+        native.Job(**job | WRONG_NATIVE[case])
+
+
+def test_the_compiled_module_refuses_rows_that_differ(native):
+    X = np.zeros((5, 2), np.float32)
+    for labels, targets in [
+        (np.zeros(4, np.int32), None),
+        (None, np.zeros((6, 1), np.float32)),
+        (None, None),
+    ]:
+        with pytest.raises(ValueError, match="rows differ|labels or targets"):
+            native.Data(X, labels, targets)

@@ -129,7 +129,7 @@ void transpose_tile(const float* x, float* out, int width) {
 template <int VB>
 struct WideGradient {
     static constexpr int R = VB * L;
-    static constexpr int BO = 4, BK = many_registers ? 4 : 2;
+    static constexpr int BO = many_registers ? 4 : 6, BK = many_registers ? 4 : 2;
 
     // gradient(o, block k) += sum over rows of delta(o, row) x(row, block k)
     template <int NO, int NK>
@@ -153,14 +153,22 @@ struct WideGradient {
             }
     }
 
+    template <int NO, int NK>
+    static void rest(int left, const float* delta, const float* xt, float* gradient, int n_in,
+                     int k0) {
+        if constexpr (NO > 0) {
+            if (left == NO) return block<NO, NK>(delta, xt, gradient, n_in, k0);
+            rest<NO - 1, NK>(left, delta, xt, gradient, n_in, k0);
+        }
+    }
+
     template <int NK>
     static __attribute__((noinline)) void outputs(const float* delta, const float* xt,
                                                   float* gradient, int n_in, int n_out, int k0) {
         int o = 0;
         for (; o + BO <= n_out; o += BO)
             block<BO, NK>(delta + o * R, xt, gradient + int64_t(o) * n_in, n_in, k0);
-        for (; o < n_out; ++o)
-            block<1, NK>(delta + o * R, xt, gradient + int64_t(o) * n_in, n_in, k0);
+        rest<BO - 1, NK>(n_out - o, delta + o * R, xt, gradient + int64_t(o) * n_in, n_in, k0);
     }
 
     // xt: transpose_tile of x; gradient (n_out, n_in)
