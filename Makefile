@@ -17,8 +17,7 @@ help:
 	@echo "make format  let ruff format and sort"
 
 run: $(VENV)/.core
-	@$(BIN)/pellucid diagnose penguins --target body_mass_g --hidden 16 --learning-rate 0.001 \
-	    --steps 1000 --raw
+	@$(BIN)/pellucid diagnose penguins --hidden 8,8 --learning-rate 0.001 --steps 500
 
 test: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

@@ -68,7 +68,7 @@ def test_wheel_runs_the_compiled_kernel_without_a_compiler(installed, tmp_path):
 
 
 def test_wheel_runs_the_main_job_without_a_compiler(installed, tmp_path):
-    arguments = ("concentric", "--hidden", "none", "--steps", "300", "--json")
+    arguments = ("concentric", "--hidden", "none", "--steps", "300", "--json", "--out", ".")
     done = run(installed, tmp_path, "-m", "pellucid", "diagnose", *arguments)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kind"] == "capacity failure"

@@ -52,7 +52,10 @@ Choice = tuple[str, Recipe, Trial] | None
 
 
 def _same_architecture(findings: Findings, e: Evidence) -> Choice:
-    """The smallest change whose median run, or best of several, trains nearly as well as any."""
+    """The smallest change whose median run, or best of several, trains nearly as well as any.
+
+    Of equally small changes the one that trains best.
+    """
     groups = [g for g in findings.groups if g.role in ("recipe", "same architecture")]
     choices = [(g.name, g.recipe, g.median) for g in groups[1:]]
     choices += [(_best_of(g), g.recipe, g.best) for g in groups if len(g.trials) > 1]
@@ -68,7 +71,7 @@ def _same_architecture(findings: Findings, e: Evidence) -> Choice:
     singles = len(groups) - 1
     return min(
         near,
-        key=lambda c: (choices.index(c) >= singles, n_changes(user.recipe, c[1])),
+        key=lambda c: (choices.index(c) >= singles, n_changes(user.recipe, c[1]), objective(c)),
         default=None,
     )
 

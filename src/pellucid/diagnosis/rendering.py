@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .wording import rounded
+from .wording import number, rounded
 
 if TYPE_CHECKING:
     from .verdict import Experiment, Verdict
@@ -93,8 +93,8 @@ def verdict_text(v: "Verdict") -> str:
     if v.fix is not None:
         lines.append(
             f"  fix: {v.fix.change}: {v.score_name} {rounded(v.fix.score_before)} -> "
-            f"{rounded(v.fix.score_after)}, held-out loss {v.fix.loss_before:.3g} -> "
-            f"{v.fix.loss_after:.3g}"
+            f"{rounded(v.fix.score_after)}, held-out loss {number(v.fix.loss_before)} -> "
+            f"{number(v.fix.loss_after)}"
         )
     if v.stage != v.stages[-1]:
         lines.append(f"  stopped after the stage {v.stage!r} (budget {v.budget:g} s)")
@@ -104,7 +104,7 @@ def verdict_text(v: "Verdict") -> str:
 def _table(v: "Verdict") -> list[str]:
     rows = [("", "runs", "training", "held out", v.score_name)]
     rows += [
-        (r.name, "", f"{r.loss:.3g} (CV)", f"{r.held_out_loss:.3g}", rounded(r.held_out_score))
+        (r.name, "", f"{number(r.loss)} (CV)", number(r.held_out_loss), rounded(r.held_out_score))
         for r in v.references
     ]
     rows += [_row(e) for e in v.experiments]
@@ -120,8 +120,8 @@ def _row(e: "Experiment") -> tuple[str, str, str, str, str]:
     return (
         e.name,
         str(len(e.seeds)),
-        f"{_median(e.training_loss):.3g}",
-        f"{_median(e.held_out_loss):.3g}",
+        number(_median(e.training_loss)),
+        number(_median(e.held_out_loss)),
         rounded(_median(e.score)),
     )
 

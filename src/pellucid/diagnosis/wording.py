@@ -1,5 +1,6 @@
 """Every sentence of a verdict, from its numbers."""
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -7,8 +8,20 @@ if TYPE_CHECKING:
 
 
 def number(value: float) -> str:
-    """Three significant digits."""
+    """Three significant digits, with commas in thousands; a run that diverged has none."""
+    value = float(value)
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "infinite"
+    if 1e3 <= abs(value) < 1e9:
+        return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.3g}"
+
+
+def score_title(name: str) -> str:
+    """The name of a score as it is printed: R2 with a raised 2."""
+    return "R²" if name.lower() in ("r^2", "r2") else name
 
 
 def capital(text: str) -> str:
@@ -28,12 +41,12 @@ def nats(value: float) -> str:
 
 def score(e: "Evidence", value: float) -> str:
     """A score with its name."""
-    return f"{e.score_name} {rounded(value)}"
+    return f"{score_title(e.score_name)} {rounded(value)}"
 
 
 def share(e: "Evidence", difference: float) -> str:
-    """A difference in loss as a share of (trivial - reference)."""
-    return f"{100 * difference / e.gap:.0f} % of (trivial - reference)"
+    """A difference in loss as a share of the gap, (trivial - reference)."""
+    return f"{100 * difference / e.gap:.0f} % of the gap"
 
 
 def data_limit(e: "Evidence") -> str:
@@ -55,7 +68,7 @@ def fits(e: "Evidence", overconfident: bool) -> str:
     if e.held_out_excess.mean <= 0:
         how = "no higher than"
     elif e.held_out_excess.mean <= e.tolerance:
-        how = "within a tenth of (trivial - reference) of"
+        how = "within a tenth of the gap of"
     else:
         how = "within noise of"
     return (
@@ -72,7 +85,7 @@ def optimization(e: "Evidence", certainty: str, too_small: bool) -> str:
     if too_small:
         blame = "Training has failed, and the model is probably too small as well"
     return (
-        f"{blame}: better parameters of the same shape {how}, with a "
+        f"{blame}: better parameters of the same architecture {how}, with a "
         f"training objective of {number(e.same.objective)} instead of {nats(e.objective)} "
         f"(held-out {score(e, e.same.score)} instead of {rounded(e.score)})."
     )
@@ -82,9 +95,9 @@ def capacity(e: "Evidence") -> str:
     """The sentence of a capacity failure."""
     assert e.wider is not None
     return (
-        f"This network is probably too small: {e.n_same} runs of its shape all stay short of "
-        f"{e.reference_name}, and {e.wider.label} reaches it (held-out {score(e, e.wider.score)} "
-        f"instead of {rounded(e.score)})."
+        f"This network is probably too small: {e.n_same} runs of its architecture all stay short "
+        f"of {e.reference_name}, and {e.wider.label} reaches it "
+        f"(held-out {score(e, e.wider.score)} instead of {rounded(e.score)})."
     )
 
 
@@ -103,8 +116,8 @@ def undecided(e: "Evidence") -> str:
         what = "The time budget ended the search; a larger budget would decide it."
     else:
         what = (
-            "Neither other parameters of this shape nor larger networks were found that reach it; "
-            "more steps, more seeds or still larger networks would decide it."
+            "Neither other parameters of this architecture nor larger networks were found that "
+            "reach it; more steps, more seeds or still larger networks would decide it."
         )
     return (
         f"Undecided: the network is worse than {e.reference_name} ({score(e, e.score)} against "
@@ -117,8 +130,8 @@ def signal(e: "Evidence") -> str:
     verb = "lowers" if e.signal.beyond(0.0) else "does not lower"
     return (
         f"{capital(e.reference_name)} {verb} the loss of the constant prediction beyond noise: "
-        f"{number(e.reference)} against {nats(e.trivial)}, a difference of "
-        f"{number(e.signal.mean)} +- {number(e.signal.standard_error)} (cross-validated)."
+        f"{number(e.reference)} against {nats(e.trivial)} (cross-validated). The gap between them "
+        f"is {number(e.signal.mean)} ± {number(e.signal.standard_error)} nats."
     )
 
 
@@ -127,13 +140,13 @@ def user(e: "Evidence") -> str:
     state = "Your run diverged; its last finite state" if e.diverged else "Your run"
     return (
         f"{state} has a training loss of {nats(e.training_loss)}. On held-out rows its loss "
-        f"minus that of {e.reference_name} is {number(e.held_out_excess.mean)} +- "
+        f"minus that of {e.reference_name} is {number(e.held_out_excess.mean)} ± "
         f"{number(e.held_out_excess.standard_error)} nats, {share(e, e.held_out_excess.mean)}."
     )
 
 
 def better_parameters(e: "Evidence", certainty: str) -> str:
-    """Parameters of the same shape do better."""
+    """Parameters of the same architecture do better."""
     assert e.same is not None
     check = (
         "the checker re-evaluated both networks in float64 and accepts"
@@ -141,7 +154,7 @@ def better_parameters(e: "Evidence", certainty: str) -> str:
         else f"the checker did not accept this as proof ({e.same.reason or 'it was not asked'})"
     )
     return (
-        f"Parameters of the same shape ({e.same.name}) lower the training objective from "
+        f"Parameters of the same architecture ({e.same.name}) lower the training objective from "
         f"{number(e.objective)} to {nats(e.same.objective)}, by "
         f"{share(e, e.objective - e.same.objective)}; their held-out loss minus yours is "
         f"{_margin(e.same)}; {check}."
@@ -151,28 +164,28 @@ def better_parameters(e: "Evidence", certainty: str) -> str:
 def no_better_parameters(e: "Evidence") -> str:
     """The search in the user's own architecture found nothing that counts."""
     return (
-        f"In {e.n_same} runs of the same shape no parameters were found that lower the training "
-        f"objective by 10 % of (trivial - reference) and do no worse on held-out rows."
+        f"In {e.n_same} runs of the same architecture no parameters were found that lower the "
+        f"training objective by 10 % of the gap and do no worse on held-out rows."
     )
 
 
 def shape_suffices(e: "Evidence") -> str:
-    """Some runs of the user's shape learn the training rows, so it is not too small."""
+    """Some runs of the user's architecture learn the training rows, so it is not too small."""
     why = " (without your weight decay, or with it)" if e.weight_decay else ""
     return (
-        f"Of {e.n_same} runs of your shape{why}, {e.n_reached} bring the training loss down to the "
-        f"level of {e.reference_name}: the shape is large enough."
+        f"Of {e.n_same} runs of your architecture{why}, {e.n_reached} bring the training loss down "
+        f"to the level of {e.reference_name}: the architecture is large enough."
     )
 
 
 def larger_reaches(e: "Evidence", bound: float) -> str:
-    """A larger network reaches the reference, the user's shape never does."""
+    """A larger network reaches the reference, the user's architecture never does."""
     assert e.wider is not None
     return (
         f"{capital(e.wider.label)} reaches {e.reference_name} (training loss "
-        f"{nats(e.wider.training_loss)}); none of {e.n_same} runs of your shape does. If such a "
-        f"run succeeded more often than in {100 * bound:.0f} % of cases, this would happen less "
-        f"than once in twenty times. That is no proof: another search may succeed."
+        f"{nats(e.wider.training_loss)}); none of {e.n_same} runs of your architecture does. If "
+        f"such a run succeeded more often than in {100 * bound:.0f} % of cases, this would happen "
+        f"less than once in twenty times. That is no proof: another search may succeed."
     )
 
 
@@ -223,4 +236,4 @@ def no_fix() -> str:
 
 
 def _margin(rival: "Rival") -> str:
-    return f"{number(rival.held_out.mean)} +- {number(rival.held_out.standard_error)} nats"
+    return f"{number(rival.held_out.mean)} ± {number(rival.held_out.standard_error)} nats"

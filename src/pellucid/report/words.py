@@ -6,6 +6,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..diagnosis.verdict import Recipe, Verdict
+from ..diagnosis.wording import number as loss
+from ..diagnosis.wording import score_title
+
+__all__ = ["loss", "score_title"]
 
 CERTAINTY_SIGNS = {"proved": "■", "likely": "◐", "undecided": "○"}
 
@@ -44,29 +48,12 @@ NEXT_STEP = {
 INTERRUPTED = " (interrupted)"
 
 
-def loss(value: float) -> str:
-    """Return a loss with three significant digits; a run that diverged has none."""
-    value = float(value)
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "infinite"
-    if 1e3 <= abs(value) < 1e9:
-        return f"{float(f'{value:.3g}'):,.0f}"
-    return f"{value:.3g}"
-
-
 def score(value: float, name: str) -> str:
     """Return an accuracy in per cent, any other score with three decimals."""
     value = float(value)
     if not math.isfinite(value):
         return "–"
     return f"{100 * value:.1f} %" if name == "accuracy" else f"{value:.3f}"
-
-
-def score_title(name: str) -> str:
-    """Return the name of a score as it is printed: R^2 with a raised 2."""
-    return "R²" if name.lower() in ("r^2", "r2") else name
 
 
 def median(values: Iterable[float]) -> float:
