@@ -1,8 +1,14 @@
 """Shapes and types of every pellucid function are checked while the tests run."""
 
+import os
+
 import jaxtyping
 import pytest
 from hypothesis import settings
+
+# The tests run side by side: threads that wait for each other in busy loops (PyTorch, gradient
+# boosting) would take ten times longer. Set before any of those libraries is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 jaxtyping.install_import_hook("pellucid", "typechecking.check")
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)

@@ -224,5 +224,5 @@ def test_the_compiled_module_refuses_rows_that_differ(native):
         (None, np.zeros((6, 1), np.float32)),
         (None, None),
     ]:
-        with pytest.raises(ValueError, match="rows differ|labels or targets"):
+        with pytest.raises(ValueError, match=r"rows differ|labels or targets"):
             native.Data(X, labels, targets)

@@ -106,7 +106,9 @@ inline void add_up_lanes(float* sums, float* gradient, int64_t n) {
 
 // Where block k of L units starts: the last one is moved back to end with the last unit, and the
 // units that it shares with its neighbour are 0 in it.
-PELLUCID_INLINE int block_start(int k, int width) { return (k + 1) * L <= width ? k * L : width - L; }
+PELLUCID_INLINE int block_start(int k, int width) {
+    return (k + 1) * L <= width ? k * L : width - L;
+}
 
 // x [unit][row] -> [block][row][L units], width >= L
 template <int VB>
