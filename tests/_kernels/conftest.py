@@ -11,7 +11,7 @@ from pellucid import likelihoods, network
 from pellucid._kernels import ReferenceFunctions, TrainingJob, native_module, train_networks
 from pellucid._kernels.reference import train_reference
 
-FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.likelihood)
+FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.as_likelihood)
 
 
 def make_job(widths, activation="relu", likelihood="categorical", weights=0, scale=1.0, **settings):

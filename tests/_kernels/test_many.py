@@ -169,7 +169,7 @@ import numpy as np
 from pellucid import likelihoods, network
 from pellucid._kernels import ReferenceFunctions, TrainingJob, train_networks
 
-functions = ReferenceFunctions(network.Activation, likelihoods.likelihood)
+functions = ReferenceFunctions(network.Activation, likelihoods.as_likelihood)
 X, y = np.ones((300, 2), np.float32), np.zeros(300, int)
 start = np.full(42, 0.1, np.float32)
 

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from pellucid import InvalidInput
-from pellucid.likelihoods import LIKELIHOODS, Likelihood, likelihood
+from pellucid.likelihoods import LIKELIHOODS, Likelihood, as_likelihood
 
 D_OUT = {"gaussian": 3, "bernoulli": 3, "categorical": 4}
 
@@ -219,7 +219,7 @@ def test_targets_are_never_broadcast_against_outputs():
 def test_lookup_by_name_or_object():
     head = LIKELIHOODS["gaussian"]
     assert isinstance(head, Likelihood)
-    assert likelihood("gaussian") is head
-    assert likelihood(head) is head
+    assert as_likelihood("gaussian") is head
+    assert as_likelihood(head) is head
     with pytest.raises(InvalidInput, match="gaussian, bernoulli, categorical"):
-        likelihood("gausian")
+        as_likelihood("gausian")

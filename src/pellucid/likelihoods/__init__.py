@@ -4,6 +4,6 @@ from .base import Likelihood
 from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .gaussian import Gaussian
-from .table import LIKELIHOODS, likelihood
+from .table import LIKELIHOODS, as_likelihood
 
-__all__ = ["LIKELIHOODS", "Bernoulli", "Categorical", "Gaussian", "Likelihood", "likelihood"]
+__all__ = ["LIKELIHOODS", "Bernoulli", "Categorical", "Gaussian", "Likelihood", "as_likelihood"]

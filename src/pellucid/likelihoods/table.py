@@ -11,7 +11,7 @@ LIKELIHOODS: dict[str, Likelihood] = {
 }
 
 
-def likelihood(name_or_likelihood: str | Likelihood) -> Likelihood:
+def as_likelihood(name_or_likelihood: str | Likelihood) -> Likelihood:
     """The likelihood of that name; a `Likelihood` is returned as it is."""
     if isinstance(name_or_likelihood, Likelihood):
         return name_or_likelihood

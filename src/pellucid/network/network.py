@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float
-from ..likelihoods import Likelihood
-from ..likelihoods import likelihood as likelihood_named
+from ..likelihoods import Likelihood, as_likelihood
 from . import passes
 from .activations import Activation, as_activation
 
@@ -130,7 +129,7 @@ class Network:
 
         A single input takes its single target without the axis of the rows.
         """
-        head = likelihood_named(likelihood)
+        head = as_likelihood(likelihood)
         rows = self._rows(x)
         y = np.asarray(y)
         targets = head.check_targets(y[None] if np.ndim(x) == 1 else y, self.d_out)

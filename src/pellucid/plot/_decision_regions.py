@@ -171,11 +171,11 @@ def _fitted_surface(figure, ax, network, X, y, classes, target_name, resolution)
 
 
 def _class_curves(figure, ax, network, X, y, classes, target_name, resolution) -> None:
-    from ..likelihoods import likelihood
+    from ..likelihoods import as_likelihood
 
     x = _axis(X[:, 0], 4 * resolution)
     outputs = _evaluate(network, x[:, None], len(classes))
-    p = likelihood("categorical").predict(outputs)
+    p = as_likelihood("categorical").predict(outputs)
     for k, name in enumerate(classes):
         colour = _style.class_colour(k)
         ax.plot(x, p[:, k], color=colour, label=_style.shorten(str(name), 24), linewidth=2)

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput
 from .._kernels import ReferenceFunctions
 from .._shapes import Array, Float32
-from ..likelihoods import Likelihood
-from ..likelihoods import likelihood as as_likelihood
+from ..likelihoods import Likelihood, as_likelihood
 from ..network import Activation
 
 Validation = tuple[ArrayLike, ArrayLike]
