@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -48,6 +48,9 @@ class Settings:
         return asdict(self) | {"hidden": list(self.hidden), "activation": str(activation)}
 
 
+MOST_PARAMETERS = 500_000_000
+"""Two gigabytes of float32, before the optimizer's own."""
+
 _CHOICES = {"optimizer": OPTIMIZERS, "scheme": SCHEMES}
 _WHOLE = {"seed": -math.inf, "steps": 0, "batch_size": 1, "record_every": 1}
 _REAL = {
@@ -90,6 +93,16 @@ def settings_grid(settings: Mapping[str, Any]) -> list[Settings]:
         if len(values) == 0:
             raise InvalidInput(f"{name} is an empty list; give at least one value.")
     return [settings_from(one) for one in _products(list(settings), choices)]
+
+
+def check_size(widths: Sequence[int]) -> None:
+    """Refuse a network whose parameters could not be held."""
+    count = sum(b * (a + 1) for a, b in itertools.pairwise(widths))
+    if count > MOST_PARAMETERS:
+        raise InvalidInput(
+            f"a network of widths {list(widths)!s:.60} has more than {MOST_PARAMETERS:,} "
+            "parameters, the most that training takes; give smaller widths."
+        )
 
 
 def _products(names: list[str], choices: list[Any]) -> Iterator[dict[str, Any]]:
@@ -137,8 +150,8 @@ def _whole_number(name: str, value: Any, least: float) -> int:
 def _real_number(name: str, value: Any, high: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} is {value!r}; it needs a number.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name} is {value!r:.40}; it needs a number.") from None
     if not (0 <= number <= high) or math.isinf(number):
         most = "up" if math.isinf(high) else f"to {high:g}"
         raise InvalidInput(f"{name} is {number:g}; it needs a finite number from 0 {most}.")
