@@ -21,15 +21,22 @@ N = 120
 
 
 def make_case(
-    task: str = "classification", decay: float = 0.0, sigma: Activation | None = None
+    task: str = "classification",
+    decay: float = 0.0,
+    sigma: Activation | None = None,
+    unit: float = 1.0,
+    raw: bool = False,
 ) -> dict[str, Any]:
-    """A witness that is right, by hand: a steep network against a constant one."""
+    """A witness that is right, by hand: a steep network against a constant one.
+
+    The target of a regression is measured in `unit`; with `raw` the recipe does not standardise.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(2.0, 3.0, (N, 2))
     held_out = np.arange(N) % 4 == 0
     training = ~held_out
     offset, scale = X[training].mean(axis=0), X[training].std(axis=0)
-    t_offset, t_scale = 0.0, 1.0
+    t_offset, t_scale, t = 0.0, 1.0, 1.0
     sigma = sigma or Activation("relu")
     W1, b1 = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5]]), np.array([-2.0, 2.0, 0.25])
     if task == "classification":
@@ -37,17 +44,22 @@ def make_case(
         W2, b2 = np.array([[-0.7, 0.7, 0.0], [0.7, -0.7, 0.1]]), np.zeros(2)
     else:
         y = 10 * np.abs(X[:, 0] - 2) + rng.normal(0, 1, N)
-        W2, b2 = np.array([[10.0, 10.0, 0.5]]), np.zeros(1)
-        t_offset, t_scale = float(y[training].mean()), float(y[training].std())
+        y = y * unit
+        W2, b2 = np.array([[10.0, 10.0, 0.5]]) * unit, np.zeros(1)
+        t_offset = float(y[training].mean())
+        t_scale = t = float((y[training] / unit).std()) * unit
     better = Network((W1, W2), (b1, b2), (sigma,))
     flat = np.zeros(1) + t_offset if task == "regression" else np.zeros(2)
     user = Network((W1 / 10, W2 / 10), (b1 / 10, flat), (sigma,))
+    if raw:
+        offset, scale, t_scale = np.zeros(2), np.ones(2), 1.0
+    t_mean, t_offset = t_offset, 0.0 if raw else t_offset
     likelihood = LIKELIHOODS["categorical" if task == "classification" else "gaussian"]
 
     def losses(net: Network) -> np.ndarray:
-        out, target = (net(X) - t_offset) / t_scale, y
+        out, target = (net(X) - t_mean) / t, y
         if task == "regression":
-            target = ((y - t_offset) / t_scale)[:, None]
+            target = ((y - t_mean) / t)[:, None]
         return likelihood.loss(out, target)
 
     def penalty(net: Network) -> float:
@@ -55,13 +67,13 @@ def make_case(
         W[-1], b[-1] = W[-1] / t_scale, (b[-1] - t_offset) / t_scale
         b[0] = b[0] + W[0] @ offset
         W[0] = W[0] * scale
-        return decay / 2 * sum(float((p**2).sum()) for p in (*W, *b))
+        return decay / 2 * sum(float(((p * t_scale / t) ** 2).sum()) for p in (*W, *b))
 
     objective = float(losses(better)[training].mean()) + penalty(better)
     user_objective = float(losses(user)[training].mean()) + penalty(user)
     trivial, reference = 1.5, 0.3
     claim = {
-        "version": 1,
+        "version": 2,
         "likelihood": likelihood.name,
         "widths": list(better.widths),
         "activations": [[sigma.name, list(sigma.parameters)]],
@@ -69,6 +81,7 @@ def make_case(
         "input_scale": scale.tolist(),
         "target_offset": t_offset,
         "target_scale": t_scale,
+        "loss_scale": t,
         "weight_decay": decay,
         "trivial": trivial,
         "reference": reference,
@@ -108,6 +121,41 @@ def test_a_true_witness_is_accepted(task: str, decay: float):
     result = check(make_case(task, decay))
     assert result.accepted, result.reason
     assert result.objective < result.user_objective
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-9, 1.0, 1e9, 1e100])
+@pytest.mark.parametrize("raw", [False, True])
+def test_the_unit_of_the_target_does_not_matter(unit: float, raw: bool):
+    case = make_case("regression", unit=unit, raw=raw)
+    result = check(case)
+    assert result.accepted, result.reason
+    assert result.objective == pytest.approx(check(make_case("regression")).objective, rel=1e-9)
+    for factor in (1 + 1e-4, 1 / unit, 0.5):
+        if factor != 1.0:
+            other = case["claim"] | {"loss_scale": case["claim"]["loss_scale"] * factor}
+            assert "standard deviation" in refused(case | {"claim": other})
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_penalty_of_a_raw_target_is_in_the_unit_of_the_loss(unit: float):
+    """loss + decay / (2 t^2) |theta|^2 orders networks as t^2 (loss - c) + decay / 2 |theta|^2."""
+    case = make_case("regression", decay=1e-4 * min(unit, 1.0) ** 2, unit=unit, raw=True)
+    result = check(case)
+    assert result.accepted, result.reason
+    assert result.objective > check(make_case("regression")).objective
+
+
+def test_losses_agree_within_a_share_of_the_gap():
+    """Where the gap is a thousandth of a nat, so are the differences that count."""
+    case = make_case("regression")
+    claim = case["claim"]
+    gap = 1e-3
+    claim["reference"] = claim["trivial"] - gap
+    claim["share"] = (claim["user_objective"] - claim["objective"]) / gap
+    assert check(case).accepted
+    for field in ("objective", "user_objective", "held_out_loss", "user_held_out_loss"):
+        for value in (claim[field] + 1e-8, claim[field] - 1e-8):
+            assert field in refused(case | {"claim": claim | {field: value}})
 
 
 def test_a_claim_survives_json():
@@ -181,7 +229,7 @@ def test_the_input_scaling_is_checked(field: str, decay: float):
 @pytest.mark.parametrize(
     ("field", "values"),
     [
-        ("version", [2, "1", 1.0, None, True]),
+        ("version", [1, 3, "2", 2.0, None, True]),
         ("likelihood", ["gaussian", "bernoulli", "", None, 3]),
         ("widths", [[2, 4, 2], [2, 3], [2, 3, 3, 2], [2, 3, 1], [], None, "232"]),
         ("activations", [[["tanh", []]], [["relu", [0.1]]], [], [["relu", []]] * 2, None]),
@@ -321,6 +369,25 @@ def test_a_worse_held_out_loss_is_refused():
     case["claim"]["held_out_loss"] = net["witness"]
     case["claim"]["user_held_out_loss"] = net["user"]
     assert "held-out" in refused(case)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_held_out_loss_that_is_worse_by_a_tenth_is_refused_even_within_noise(flipped: bool):
+    """Of two held-out rows one gets much worse: the standard error is as large as that."""
+    case = make_case()
+    rows = np.flatnonzero(case["held_out"])
+    few = rows[np.argsort(-np.abs(case["X"][rows, 0] - 2))[[0, 5]]]  # both surely classified
+    case["y"][few[0]] ^= int(flipped)
+    kept = ~case["held_out"]
+    kept[few] = True
+    case |= {name: case[name][kept] for name in ("X", "y", "held_out")}
+    claim = case["claim"]
+    claim["held_out_loss"] = check_losses(case["witness"], case)
+    claim["user_held_out_loss"] = check_losses(case["user"], case)
+    assert check(case).accepted != flipped
+    if flipped:
+        assert "within noise" in refused(case)
+        assert "more than 0.1" in refused(case)
 
 
 def check_losses(data: bytes, case: dict[str, Any]) -> float:

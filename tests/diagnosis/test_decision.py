@@ -52,6 +52,43 @@ CASES = {
         "data limit",
         "likely",
     ),
+    "much is explained, but not beyond noise": (
+        replace(BASE, signal=Margin(0.4, 0.3)),
+        "undecided",
+        "undecided",
+    ),
+    "only the user's network learns, beyond doubt": (
+        replace(BASE, signal=Margin(0.05, 0.05), lead=Margin(0.6, 0.1), score=0.9),
+        "fits",
+        "likely",
+    ),
+    "only the user's network learns, perhaps": (
+        replace(BASE, signal=Margin(0.05, 0.05), lead=Margin(0.6, 0.25), score=0.9),
+        "undecided",
+        "undecided",
+    ),
+    "the held-out rows take the reference's gain back": (
+        with_better(
+            replace(BASE, reference_lead=Margin(-0.1, 0.2), lead=Margin(-0.6, 0.2)), accepted=True
+        ),
+        "undecided",
+        "undecided",
+    ),
+    "only networks learn, and the user's is one of them": (
+        replace(BASE, by_networks=True, lead=Margin(0.5, 0.05), reference_lead=Margin(0.8, 0.05)),
+        "fits",
+        "likely",
+    ),
+    "only networks learn, and the user's far less": (
+        with_better(replace(BASE, by_networks=True, lead=Margin(0.3, 0.05))),
+        "optimization failure",
+        "likely",
+    ),
+    "a witness that is worse on few held-out rows, though within noise": (
+        with_better(held_out=Margin(0.3, 0.3), accepted=True),
+        "undecided",
+        "undecided",
+    ),
     "as good as the reference": (
         replace(BASE, held_out_excess=Margin(0.0, 0.02), training_excess=Margin(0.0)),
         "fits",

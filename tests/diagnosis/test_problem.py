@@ -43,15 +43,55 @@ def test_the_scaling_is_learned_from_the_training_rows_alone():
     assert abs(y[p.held_out].mean()) > 1e-6
 
 
-def test_losses_are_in_the_unit_that_the_recipe_trains_on():
+def test_losses_are_those_of_the_standardised_target_whatever_the_recipe_trains_on():
     table = load_dataset("diabetes")
     standard = pose(table, Recipe((4,), standardize=True), 0, 0.25)
     raw = pose(table, Recipe((4,)), 0, 0.25)
-    rows = np.flatnonzero(raw.held_out)
-    mean = np.full((len(rows), 1), standard.standard.target_offset)
-    t = standard.standard.target_scale
-    expected = GAUSSIAN_CONSTANT + t**2 * (standard.losses(mean, rows) - GAUSSIAN_CONSTANT)
-    np.testing.assert_allclose(raw.losses(mean, rows), expected)
+    rows = np.flatnonzero(~raw.held_out)
+    mean = np.full((len(rows), 1), table.y[rows].mean())
+    np.testing.assert_array_equal(raw.losses(mean, rows), standard.losses(mean, rows))
+    assert raw.losses(mean, rows).mean() == pytest.approx(GAUSSIAN_CONSTANT + 0.5)
+    assert raw.loss_scale == pytest.approx(table.y[rows].std())
+
+
+def test_the_objective_of_a_raw_target_is_the_users_own_up_to_a_line():
+    """objective = c + (raw objective - c) / t^2, so that it orders networks as the recipe does."""
+    table = load_dataset("diabetes")
+    p = pose(table, Recipe((4,), optimizer="sgd", weight_decay=0.1), 0, 0.25)
+    rows = np.flatnonzero(~p.held_out)
+    for seed in range(3):
+        net = initialize([p.raw_X.shape[1], 4, 1], seed=seed, dtype="float64")
+        out, theta = outputs(net, p.raw_X[rows]), net.parameters()
+        errors = (out[:, 0] - table.y[rows]) ** 2 / 2
+        own = GAUSSIAN_CONSTANT + errors.mean() + 0.1 / 2 * theta @ theta
+        expected = GAUSSIAN_CONSTANT + (own - GAUSSIAN_CONSTANT) / p.loss_scale**2
+        objective = p.objective(net, float(p.losses(out, rows).mean()))
+        assert objective == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-149, 1e-9, 1e9, 1e100])
+def test_the_unit_of_the_target_does_not_matter(unit: float):
+    table = load_dataset("diabetes")
+    scaled = replace(table, y=table.y * unit)
+    one, other = (pose(t, Recipe((4,), standardize=True), 0, 0.25) for t in (table, scaled))
+    rows = np.flatnonzero(one.held_out)
+    out = np.linspace(100.0, 200.0, len(rows))[:, None]
+    np.testing.assert_allclose(other.losses(out * unit, rows), one.losses(out, rows), rtol=1e-9)
+    scores = [p.score(p.hits(out * u, rows), p.held_out) for p, u in ((one, 1.0), (other, unit))]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+
+
+@pytest.mark.parametrize(("unit", "word"), [(1e-200, "small"), (1e200, "large")])
+def test_a_target_that_is_no_constant_is_not_called_one(unit: float, word: str):
+    with pytest.raises(InvalidInput, match=f"'y' is too {word} to calculate with"):
+        pose(small(20, np.arange(20.0) * unit), Recipe((), standardize=True), 0, 0.25)
+
+
+def test_a_raw_target_that_float32_does_not_hold():
+    table = small(20, np.arange(20.0) * 1e-40)
+    pose(table, Recipe((), standardize=True), 0, 0.25)
+    with pytest.raises(InvalidInput, match="'y' is too small for float32"):
+        pose(table, Recipe(()), 0, 0.25)
 
 
 @pytest.mark.parametrize(

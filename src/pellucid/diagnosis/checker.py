@@ -1,9 +1,9 @@
 """The only place that says "proved": a witness of an optimization failure, evaluated afresh.
 
 A witness is a network of the user's own shape whose training objective is lower by at least a tenth
-of (trivial - reference) and whose held-out loss is not worse beyond noise. This module shares no
-code with the search that found it: it reads the files, runs the networks in float64 and computes
-the losses on its own. What is strange is refused.
+of (trivial - reference) and whose held-out loss is not worse, neither beyond noise nor by a tenth.
+This module shares no code with the search that found it: it reads the files, runs the networks in
+float64 and computes the losses on its own. What is strange is refused.
 """
 
 import json
@@ -19,11 +19,13 @@ from numpy.typing import ArrayLike
 
 from .._shapes import Array, Float64
 
-CLAIM_VERSION = 1
+CLAIM_VERSION = 2
 LEAST_SHARE = 0.1
-"""The objective must fall by at least this share of (trivial - reference)."""
+"""The objective must fall by at least this share of (trivial - reference); no more may be lost."""
 AGREEMENT = 1e-6
-"""Claimed and recomputed numbers agree within this, relative to max(1, |number|)."""
+"""Claimed and recomputed losses agree within this share of (trivial - reference), and rounding."""
+ROUNDING = 1e-10
+"""What float64 sums may be off, relative to the number itself."""
 NOISE = 2.0
 """Standard errors of the paired held-out difference that count as noise."""
 CHUNK = 10_000
@@ -31,6 +33,7 @@ NUMBERS = (
     "weight_decay",
     "target_offset",
     "target_scale",
+    "loss_scale",
     "trivial",
     "reference",
     "objective",
@@ -80,10 +83,12 @@ def check_witness(
     Parameters
     ----------
     claim
-        The claimed numbers, with exactly the keys `FIELDS`. `weight_decay` is the coefficient of
-        the penalty weight_decay / 2 |theta|^2 in the objective, 0 where there is none; theta are
-        the parameters on the scaled columns, (x - input_offset) / input_scale, and the scaled
-        target, (y - target_offset) / target_scale, on which the loss is taken as well.
+        The claimed numbers, with exactly the keys `FIELDS`. Losses of a regression are those of
+        (y - output) / loss_scale, loss_scale being the deviation t of the training targets.
+        `weight_decay` is the coefficient of the recipe's penalty, 0 where there is none. It adds
+        weight_decay / (2 r^2) |theta|^2 to the mean loss, r = loss_scale / target_scale: theta are
+        the parameters on the recipe's columns, (x - input_offset) / input_scale, and on its target,
+        (y - target_offset) / target_scale, and r^2 is its loss in units of the one used here.
     witness, user
         Two networks as files, that take the rows of `X` and return outputs on the scale of `y`.
     X, y, held_out
@@ -108,6 +113,7 @@ def _check(
     _check_claim(claim)
     rows, targets, mask = _read_rows(claim, X, y, held_out)
     _check_scaling(claim, rows, targets, mask)
+    _check_gap(claim, targets[~mask])
     better, own = _read_network(witness, "witness"), _read_network(user, "user's network")
     for network, name in ((better, "witness"), (own, "user's network")):
         _check_architecture(claim, network, name)
@@ -118,14 +124,8 @@ def _check(
     _agree(claim, "user_objective", user_objective)
     _agree(claim, "held_out_loss", float(losses[mask].mean()))
     _agree(claim, "user_held_out_loss", float(user_losses[mask].mean()))
-    _check_trivial(claim, targets[~mask])
     _check_share(claim, user_objective - objective)
-    d = losses[mask] - user_losses[mask]
-    difference, error = float(d.mean()), float(d.std(ddof=1) / math.sqrt(len(d)))
-    if not difference <= NOISE * error:
-        raise Refused(
-            f"its held-out loss is worse by {difference:.3g} nats, beyond noise ({error:.3g})"
-        )
+    difference, error = _check_held_out(claim, losses[mask] - user_losses[mask])
     return CheckResult(True, "accepted", objective, user_objective, difference, error)
 
 
@@ -140,8 +140,8 @@ def _check_claim(claim: Mapping[str, Any]) -> None:
     for name in NUMBERS:
         if type(claim[name]) is not float or not math.isfinite(claim[name]):
             raise Refused(f"{name} of the claim is no finite number")
-    if claim["weight_decay"] < 0 or claim["target_scale"] <= 0:
-        raise Refused("weight_decay or target_scale of the claim has the wrong sign")
+    if claim["weight_decay"] < 0 or claim["target_scale"] <= 0 or claim["loss_scale"] <= 0:
+        raise Refused("weight_decay, target_scale or loss_scale of the claim has the wrong sign")
     if claim["likelihood"] not in LOSSES:
         raise Refused("the likelihood of the claim is unknown")
 
@@ -166,17 +166,24 @@ def _read_rows(
 
 
 def _check_scaling(claim: Mapping[str, Any], rows: Array, targets: Array, mask: Array) -> None:
-    """Each column is unscaled, or scaled by its own training mean and standard deviation."""
+    """Each column is unscaled, or scaled by its own training mean and standard deviation.
+
+    The loss of a regression is scaled by the standard deviation of the training targets, always.
+    """
     offset, scale = claim["input_offset"], claim["input_scale"]
     if len(offset) != rows.shape[1] or len(scale) != rows.shape[1]:
         raise Refused("the input scaling does not fit the columns")
     for o, s, x in zip(offset, scale, rows[~mask].T, strict=True):
         _check_scale(o, s, x, "an input column")
     o, s = claim["target_offset"], claim["target_scale"]
-    if claim["likelihood"] == "categorical" and (o, s) != (0.0, 1.0):
+    t = claim["loss_scale"]
+    if claim["likelihood"] == "categorical" and (o, s, t) != (0.0, 1.0, 1.0):
         raise Refused("class labels cannot be scaled")
     if claim["likelihood"] == "gaussian":
         _check_scale(o, s, targets[~mask], "the target")
+        deviation = _deviation(targets[~mask])
+        if not abs(t - deviation) <= AGREEMENT * deviation:
+            raise Refused("loss_scale is not the standard deviation of the training targets")
 
 
 def _check_scale(offset: Any, scale: Any, x: Array, what: str) -> None:
@@ -185,36 +192,64 @@ def _check_scale(offset: Any, scale: Any, x: Array, what: str) -> None:
     if (offset, scale) == (0.0, 1.0):
         return
     mean = float(x.mean())
-    deviation = float(x.std()) if np.ptp(x) > 0 else 1.0
+    deviation = _deviation(x) if np.ptp(x) > 0 else 1.0
     near = abs(offset - mean) <= AGREEMENT * deviation + 1e-12 * abs(mean)
     if not near or not abs(scale - deviation) <= AGREEMENT * deviation:
         raise Refused(f"the scaling of {what} is not its training mean and standard deviation")
 
 
-def _agree(claim: Mapping[str, Any], name: str, value: float) -> None:
-    if not abs(claim[name] - value) <= AGREEMENT * max(1.0, abs(value)):
-        raise Refused(f"{name} is claimed as {claim[name]:.9g} and comes out as {value:.9g}")
+def _deviation(x: Array) -> float:
+    """The standard deviation, by way of numbers near 1, so that no square underflows."""
+    d = x - x.mean()
+    largest = float(np.abs(d).max())
+    return largest * float(np.sqrt(np.mean((d / largest) ** 2))) if largest > 0 else 0.0
 
 
-def _check_trivial(claim: Mapping[str, Any], y: Array) -> None:
+def _gap(claim: Mapping[str, Any]) -> float:
+    return claim["trivial"] - claim["reference"]
+
+
+def _check_gap(claim: Mapping[str, Any], y: Array) -> None:
     """The best constant is at least as good on the rows it is fitted on as when cross-validated."""
+    if not _gap(claim) > 0:
+        raise Refused("the reference is no better than the constant prediction")
     if claim["likelihood"] == "gaussian":
-        best = math.log(2 * math.pi) / 2 + float(y.var()) / claim["target_scale"] ** 2 / 2
+        best = math.log(2 * math.pi) / 2 + (_deviation(y) / claim["loss_scale"]) ** 2 / 2
     else:
         shares = np.bincount(y) / len(y)
         best = -float(sum(p * math.log(p) for p in shares if p > 0))
-    if claim["trivial"] < best - AGREEMENT * max(1.0, abs(best)):
+    if claim["trivial"] < best - AGREEMENT * _gap(claim) - ROUNDING * best:
         raise Refused("trivial of the claim is lower than any constant prediction can be")
 
 
+def _agree(claim: Mapping[str, Any], name: str, value: float, unit: float = math.nan) -> None:
+    """Within a share of the unit, the gap, and what rounding explains."""
+    unit = _gap(claim) if math.isnan(unit) else unit
+    if not abs(claim[name] - value) <= AGREEMENT * unit + ROUNDING * abs(value):
+        raise Refused(f"{name} is claimed as {claim[name]:.9g} and comes out as {value:.9g}")
+
+
 def _check_share(claim: Mapping[str, Any], gain: float) -> None:
-    gap = claim["trivial"] - claim["reference"]
-    if not gap > 0:
-        raise Refused("the reference is no better than the constant prediction")
-    share = gain / gap
-    _agree(claim, "share", share)
+    share = gain / _gap(claim)
+    _agree(claim, "share", share, unit=1.0)
     if not share >= LEAST_SHARE:
         raise Refused(f"the objective falls by {share:.3f} of (trivial - reference) only")
+
+
+def _check_held_out(claim: Mapping[str, Any], d: Array) -> tuple[float, float]:
+    """The mean paired difference of the held-out losses, and its standard error."""
+    difference, error = float(d.mean()), float(d.std(ddof=1) / math.sqrt(len(d)))
+    if not difference <= NOISE * error:
+        raise Refused(
+            f"its held-out loss is worse by {difference:.3g} nats, beyond noise ({error:.3g})"
+        )
+    share = difference / _gap(claim)
+    if not share <= LEAST_SHARE:
+        raise Refused(
+            f"its held-out loss is worse by {difference:.3g} nats: within noise ({error:.3g}), but "
+            f"{share:.3f} of (trivial - reference), more than {LEAST_SHARE:g}"
+        )
+    return difference, error
 
 
 # ---- the networks
@@ -279,7 +314,7 @@ def _losses(claim: Mapping[str, Any], network: _Network, X: Array, y: Array) -> 
             network.weights, network.biases, [*network.activations, ("identity", [])], strict=True
         ):
             h = ACTIVATIONS[name][1](h @ W.T + b, *parameters)
-        parts.append(loss(h, y[i : i + CHUNK], claim["target_scale"]))
+        parts.append(loss(h, y[i : i + CHUNK], claim["loss_scale"]))
     losses = np.concatenate(parts)
     if not np.isfinite(losses).all():
         raise Refused("a loss is not finite")
@@ -287,7 +322,7 @@ def _losses(claim: Mapping[str, Any], network: _Network, X: Array, y: Array) -> 
 
 
 def _objective(claim: Mapping[str, Any], network: _Network, losses: Array) -> float:
-    """Mean nats + weight_decay / 2 |theta|^2, theta on the scaled columns and target."""
+    """Mean nats + weight_decay / (2 r^2) |theta|^2, theta on the recipe's columns and target."""
     mean = float(losses.mean())
     if claim["weight_decay"] == 0.0:
         return mean
@@ -296,7 +331,8 @@ def _objective(claim: Mapping[str, Any], network: _Network, losses: Array) -> fl
     b[-1] = (b[-1] - claim["target_offset"]) / claim["target_scale"]
     b[0] = b[0] + W[0] @ np.array(claim["input_offset"])
     W[0] = W[0] * np.array(claim["input_scale"])
-    squares = sum(float((part**2).sum()) for part in (*W, *b))
+    r = claim["loss_scale"] / claim["target_scale"]
+    squares = sum(float(((part / r) ** 2).sum()) for part in (*W, *b))
     return mean + claim["weight_decay"] / 2 * squares
 
 

@@ -22,6 +22,12 @@ ENOUGH_BETTER = 2
 """So many larger networks must be clearly better where none of them reaches the reference."""
 FEWEST_SEEDS, VISIBLE = 3, 0.01
 """What it takes to call a start unlucky: so many seeds, and so much more score at their median."""
+EXPLAINED = 0.25
+"""A share of the target's loss that may well be signal, although noise cannot be ruled out."""
+HALF = 0.5
+"""The share of the best networks' lead that fits, where only networks beat the constant."""
+SURE = 3.0
+"""Standard errors by which the user's network must beat the constant where no reference does."""
 CONFIDENCE = 0.05
 """The bound on a search's success rate after k failures is 1 - CONFIDENCE^(1/k)."""
 
@@ -35,8 +41,8 @@ class Margin:
 
     @property
     def noise(self) -> float:
-        """The largest difference that chance would explain."""
-        return NOISE * self.standard_error
+        """The largest difference that chance would explain; an overflow explains none."""
+        return NOISE * self.standard_error if math.isfinite(self.standard_error) else 0.0
 
     def within(self, tolerance: float) -> bool:
         """Whether the difference is no larger than the tolerance, or than noise."""
@@ -91,14 +97,16 @@ class Evidence:
     `training_excess` and `held_out_excess` are the user's loss minus the reference's on the
     training rows (there the reference is cross-validated) and on the held-out rows.
     `score_deficit` is the reference's score minus the user's on the held-out rows.
-    `lead` is the constant prediction's held-out loss minus the user's. `same` is the best network
-    of the user's architecture, `wider` the smallest larger one that reaches the reference, or else
-    the best. `best_training` is the lowest training loss of all runs of the user's architecture,
-    `n_same` counts them and `n_reached` those whose training loss reaches the reference.
-    `n_larger` counts the larger architectures, `n_larger_better` those that are better than every
-    run of the user's, on the training and on the held-out rows. `room` is a run of the user's
-    architecture that is better on both, `convex` says that there is no hidden layer, and `few`
-    holds the classes with too few rows to judge, with their numbers of rows.
+    `lead` is the constant prediction's held-out loss minus the user's, `reference_lead` the same
+    for the reference. `by_networks` says that no reference model beats the constant and networks
+    do: then the reference was chosen by held-out rows, and nothing is proved against it. `same` is
+    the best network of the user's architecture, `wider` the smallest larger one that reaches the
+    reference, or else the best. `best_training` is the lowest training loss of all runs of the
+    user's architecture, `n_same` counts them and `n_reached` those whose training loss reaches the
+    reference. `n_larger` counts the larger architectures, `n_larger_better` those that are better
+    than every run of the user's, on the training and on the held-out rows. `room` is a run of the
+    user's architecture that is better on both, `convex` says that there is no hidden layer, and
+    `few` holds the classes with too few rows to judge, with their numbers of rows.
     """
 
     trivial: float
@@ -114,6 +122,9 @@ class Evidence:
     reference_score: float
     score_deficit: Margin
     lead: Margin = Margin(math.inf)
+    reference_lead: Margin = Margin(math.inf)
+    by_networks: bool = False
+    n_training: int = 0
     same: Rival | None = None
     wider: Rival | None = None
     room: Rival | None = None
@@ -159,9 +170,15 @@ class Judgement:
 def judge(e: Evidence) -> Judgement:
     """Decide. The order matters: what is no failure is ruled out before failures are looked for."""
     if not e.signal.beyond(0.0):
+        if alone(e):
+            return Judgement("fits", "likely", wording.alone(e), reasons(e))
+        if promising(e):
+            return Judgement("undecided", "undecided", wording.too_few_rows(e), reasons(e))
         return Judgement("data limit", "likely", wording.data_limit(e), reasons(e))
     if fits(e):
         return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
+    if e.reference_lead.mean < 0 and not e.lead.beyond(0.0):
+        return Judgement("undecided", "undecided", wording.contradiction(e), reasons(e))
     optimization, capacity = optimization_share(e), capacity_share(e)
     if optimization > 0 and optimization >= capacity:
         certainty = "proved" if e.same and e.same.accepted else "likely"
@@ -173,6 +190,22 @@ def judge(e: Evidence) -> Judgement:
         sentence = wording.overfitting(e, overconfident(e))
         return Judgement("overfitting", "likely", sentence, reasons(e))
     return Judgement("undecided", "undecided", wording.undecided(e), reasons(e))
+
+
+def promising(e: Evidence) -> bool:
+    """Whether a large part of the target's loss is explained, only not beyond noise.
+
+    A few rows with extreme targets, or few rows at all, can hide a strong relationship.
+    """
+    floor = 0.0 if e.score_name == "accuracy" else wording.GAUSSIAN_FLOOR
+    whole = e.trivial - floor
+    lead = e.lead.mean if math.isfinite(e.lead.mean) else 0.0
+    return whole > 0 and max(e.signal.mean, lead) >= EXPLAINED * whole
+
+
+def alone(e: Evidence) -> bool:
+    """Whether the user's network learns what no reference model does, beyond any doubt."""
+    return promising(e) and SURE * e.lead.standard_error < e.lead.mean < math.inf
 
 
 def learned(e: Evidence) -> bool:
@@ -189,6 +222,8 @@ def fits(e: Evidence) -> bool:
     extreme, and still below the constant's.
     """
     if e.held_out_excess.mean <= e.tolerance:
+        return True
+    if e.by_networks and e.lead.beyond(HALF * e.gap):
         return True
     if not learned(e):
         return False
@@ -220,13 +255,16 @@ def too_extreme(e: Evidence) -> bool:
 def optimization_share(e: Evidence) -> float:
     """The share of the gap that better parameters of the same shape win back; 0 if no failure.
 
-    The objective must fall by the threshold, and the held-out loss must not rise beyond noise. A
-    user who overfits has no use for a lower training loss: there, the held-out loss must fall too.
+    The objective must fall by the threshold, and the held-out loss must not rise: not beyond noise,
+    and not by the threshold however few the rows. A user who overfits has no use for a lower
+    training loss: there, the held-out loss must fall too.
     """
     if e.same is None:
         return 0.0
     gain = e.objective - e.same.objective
     if not gain >= e.tolerance or e.same.held_out.beyond(0.0):
+        return 0.0
+    if e.same.held_out.mean > e.tolerance:
         return 0.0
     if learned(e) and not lower(e.same).beyond(e.tolerance):
         return 0.0
@@ -281,6 +319,9 @@ def reasons(e: Evidence) -> tuple[Statement, ...]:
     """Every statement that the numbers support, in the order of the argument."""
     statements = [Statement(wording.signal(e), "likely")]
     if not e.signal.beyond(0.0):
+        if alone(e) or promising(e):
+            certainty = "likely" if alone(e) else "undecided"
+            return (*statements, Statement(wording.promise(e, alone(e)), certainty), *_few(e))
         return (*statements, *_memory(e), *_few(e))
     statements.append(Statement(wording.user(e), "likely"))
     statements += _of_a_fit(e) if fits(e) else _of_a_failure(e)

@@ -15,8 +15,9 @@ from .references import Judged
 from .search import Group, Trial, n_changes
 from .verdict import Witness
 
-SURE_NOISE = 3.0
-"""Standard errors by which networks must beat the constant where the reference models do not."""
+SURE_NOISE, SURE_ROWS = 3.0, 20
+"""Standard errors by which networks must beat the constant where the reference models do not, and
+how many held-out rows it takes to say so."""
 FEW_ROWS = 10
 """A class with fewer rows is too small to judge."""
 
@@ -68,6 +69,8 @@ def choose_reference(findings: Findings) -> Judged:
 def _best_networks(findings: Findings, constant: Judged) -> Judged | None:
     """The recipe whose runs beat the constant on the held-out rows beyond any doubt, on average."""
     found: list[tuple[float, Judged]] = []
+    if len(constant.held_out_losses) < SURE_ROWS:
+        return None
     for group in findings.groups:
         if len(group.trials) < 2:
             continue
@@ -90,6 +93,8 @@ def gather(findings: Findings) -> Evidence:
         trivial=constant.loss,
         reference=reference.loss,
         reference_name=reference.name,
+        by_networks=all(reference is not model for model in findings.references),
+        n_training=len(constant.training_losses),
         signal=margin(constant.training_losses - reference.training_losses),
         objective=user.objective,
         training_excess=margin(user.training_losses - reference.training_losses),
@@ -100,6 +105,7 @@ def gather(findings: Findings) -> Evidence:
         reference_score=problem.score(reference.held_out_hits, problem.held_out),
         score_deficit=margin(reference.held_out_hits - user.held_out_hits),
         lead=margin(constant.held_out_losses - user.held_out_losses),
+        reference_lead=margin(constant.held_out_losses - reference.held_out_losses),
         best_training=min(t.training_loss for t in findings.same),
         n_same=len(findings.same),
         convex=not user.recipe.hidden,
@@ -136,7 +142,7 @@ def _better(findings: Findings, e: Evidence) -> Trial | None:
     user = findings.user
     others = [t for t in findings.same[1:] if math.isfinite(t.objective)]
     good = [t for t in others if user.objective - t.objective >= e.tolerance]
-    for no_worse in (lambda m: m.mean <= 0, lambda m: not m.beyond(0.0)):
+    for no_worse in (lambda m: m.mean <= 0, lambda m: m.mean <= min(m.noise, e.tolerance)):
         chosen = [t for t in good if no_worse(margin(t.held_out_losses - user.held_out_losses))]
         if chosen:
             enough = min(t.objective for t in chosen) + e.tolerance
@@ -221,6 +227,7 @@ def make_claim(problem: Problem, user: Trial, better: Trial, e: Evidence) -> dic
         "input_scale": [float(v) for v in problem.scaling.input_scale],
         "target_offset": float(problem.scaling.target_offset),
         "target_scale": float(problem.scaling.target_scale),
+        "loss_scale": float(problem.loss_scale),
         "weight_decay": float(problem.penalty),
         "trivial": e.trivial,
         "reference": e.reference,

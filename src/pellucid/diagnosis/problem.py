@@ -1,7 +1,8 @@
 """The question: these rows, split once, and the user's own objective on them in float64.
 
 Every network of a diagnosis is brought to one form, a float64 `Network` that takes the encoded,
-unscaled columns and returns outputs on the target's own scale, and is judged by one function.
+unscaled columns and returns outputs on the target's own scale, and is judged by one function. For
+regression it measures the standardised target, whatever the recipe trains on.
 """
 
 import math
@@ -20,6 +21,10 @@ from .verdict import Recipe, Scaling
 CHUNK = 20_000
 """Rows that are evaluated at a time, so that wide networks need little memory."""
 GAUSSIAN_CONSTANT = math.log(2 * math.pi) / 2
+SMALLEST_SCALE, LARGEST_SCALE = 1e-150, 1e150
+"""Standard deviations of the target between which squares neither underflow nor overflow."""
+SMALLEST_FLOAT32 = 1e-37
+"""The smallest standard deviation of a target that float32 holds with all its digits."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Problem:
     """A table split into training and held-out rows, with the scaling that the training rows give.
 
     `raw_X` holds the encoded, unscaled columns of all rows. `scaling` is that of the user's
-    recipe, which fixes the unit of the loss; `standard` the one that standardises.
+    recipe, `standard` the one that standardises, which fixes the unit of the loss.
     """
 
     table: Table
@@ -51,6 +56,11 @@ class Problem:
         return len(self.classes) if self.classes else 1
 
     @property
+    def loss_scale(self) -> float:
+        """The t of (y - output) / t in the loss: the deviation of the training targets, or 1."""
+        return self.standard.target_scale
+
+    @property
     def score_name(self) -> str:
         """What `score` measures."""
         return "accuracy" if self.classes else "R2"
@@ -67,34 +77,48 @@ class Problem:
         return X, (self.y - scaling.target_offset) / scaling.target_scale
 
     def losses(self, outputs: Float64[Array, "n d_out"], rows: Array) -> Float64[Array, " m"]:
-        """Nats of each of `rows`, given outputs on the target's own scale for those rows."""
-        y, s = self.y[rows], self.scaling
-        if not self.classes:
-            outputs = (outputs - s.target_offset) / s.target_scale
-            y = ((y - s.target_offset) / s.target_scale)[:, None]
+        """Nats of each of `rows`, given outputs on the target's own scale for those rows.
+
+        For regression those of the standardised target, ((y - output) / t)^2 / 2 + log(2 pi) / 2
+        with t the standard deviation of the training targets.
+        """
+        y = self.y[rows]
         with np.errstate(over="ignore", invalid="ignore"):
+            if not self.classes:
+                outputs, y = self._standardised(outputs), self._standardised(y)[:, None]
             return self.likelihood.loss(outputs, y)
 
+    def _standardised(self, values: Array) -> Array:
+        return (values - self.standard.target_offset) / self.standard.target_scale
+
     def hits(self, outputs: Float64[Array, "n d_out"], rows: Array) -> Float64[Array, " m"]:
-        """What the score averages: right or wrong, or the squared error (see `score`)."""
+        """What the score averages: right or wrong, or the squared error over t^2."""
         if self.classes:
             return (outputs.argmax(axis=1) == self.y[rows]).astype(np.float64)
-        with np.errstate(over="ignore"):
-            return (outputs[:, 0] - self.y[rows]) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            return ((outputs[:, 0] - self.y[rows]) / self.loss_scale) ** 2
 
     def score(self, hits: Float64[Array, " m"], rows: Array) -> float:
         """Accuracy, or R^2 = 1 - mean squared error / variance of these rows."""
         if self.classes:
             return float(hits.mean())
-        variance = float(self.y[rows].var())
+        variance = float(self._standardised(self.y[rows]).var())
         return 1.0 - float(hits.mean()) / variance if variance > 0 else math.nan
 
     def objective(self, network: Network, mean_loss: float) -> float:
-        """The user's objective: mean nats plus weight_decay / 2 |theta|^2 as the recipe trains."""
+        """The user's objective in the unit of the loss: mean nats plus the recipe's penalty.
+
+        With its own parameters theta, a recipe that trains on (y - o) / s minimizes
+        c + r^2 (loss - c) + weight_decay / 2 |theta|^2, r = t / s and c = log(2 pi) / 2: an
+        increasing affine function of loss + weight_decay / (2 r^2) |theta|^2, which this is.
+        r = 1 where it standardises.
+        """
         if not self.penalty:
             return mean_loss
-        theta = unfold(network, self.scaling).parameters()
-        return mean_loss + self.penalty / 2 * float(theta @ theta)
+        r = self.loss_scale / self.scaling.target_scale
+        with np.errstate(over="ignore"):
+            theta = unfold(network, self.scaling).parameters() / r
+            return mean_loss + self.penalty / 2 * float(theta @ theta)
 
 
 def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
@@ -116,11 +140,12 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
     y = np.asarray(table.y)
     target_offset, target_scale = 0.0, 1.0
     if table.classes is None:
-        target_offset, target_scale = float(y[~held_out].mean()), float(y[~held_out].std())
-        if not target_scale > 0:
+        target_offset, target_scale = _standardising(y[~held_out], table.target_name)
+        if not recipe.standardize and target_scale < SMALLEST_FLOAT32:
             raise InvalidInput(
-                f"the target {table.target_name!r} is constant on the training rows; it needs at "
-                "least two values."
+                f"the target {table.target_name!r} is too small for float32, in which networks are "
+                f"trained: its standard deviation is {target_scale:.3g}; standardise the data, or "
+                "multiply the target by a power of ten."
             )
     standard = Scaling(encoder.offset, encoder.scale, target_offset, target_scale)
     coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
@@ -135,6 +160,26 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
         likelihood=LIKELIHOODS["categorical" if table.classes else "gaussian"],
         penalty=recipe.weight_decay if coupled else 0.0,
     )
+
+
+def _standardising(y: Float64[Array, " n"], name: str) -> tuple[float, float]:
+    """Mean and standard deviation, by way of numbers near 1, so that no square underflows."""
+    if y.min() == y.max():
+        raise InvalidInput(
+            f"the target {name!r} is constant on the training rows; it needs at least two values."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        offset = float(y.mean())
+        largest = float(np.abs(y - offset).max())
+        scale = largest * float(((y - offset) / largest).std())
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        small = scale < SMALLEST_SCALE
+        raise InvalidInput(
+            f"the target {name!r} is too {'small' if small else 'large'} to calculate with: its "
+            f"standard deviation on the training rows is not between {SMALLEST_SCALE:g} and "
+            f"{LARGEST_SCALE:g}; {'multiply' if small else 'divide'} it by a power of ten."
+        )
+    return offset, scale
 
 
 def class_sizes(table: Table) -> list[tuple[str, int]]:

@@ -77,8 +77,7 @@ def diagnose(
         The user's recipe, as in `train`. The network starts from torch's initialization.
     standardize
         Whether the recipe standardises the columns and, for regression, the target; by default it
-        trains on the numbers as they are. This also fixes the unit of the loss: nats on the
-        standardised target, or on the raw one.
+        trains on the numbers as they are. The loss is told on the standardised target either way.
     seed
         Of the user's run, and of the split into training and held-out rows.
     budget
@@ -268,6 +267,8 @@ def _evidence(findings: Findings) -> tuple[Evidence, Witness | None]:
     evidence = gather(findings)
     if evidence.gap <= 0 or fits(evidence) or optimization_share(evidence) <= 0:
         return evidence, None
+    if evidence.by_networks:
+        return evidence, None  # the gap was chosen by held-out rows: no ground for a proof
     return prove(findings, evidence)
 
 

@@ -31,13 +31,15 @@ FAR_WIDENING, FAR_WIDTH = 16, 64
 FIRST_WIDTHS = (16, 64)
 """Hidden widths that are tried where the user's model is linear."""
 RECORDS = 100
+RESOLUTION, READABLE = 1e-6, 0.1
+"""What a recorded loss, a float32 sum, can be off by (nats), and how much of it a curve bears."""
 
 Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run, on raw columns, with its losses row by row on the user's own scale."""
+    """One run, on raw columns, with its losses row by row in the unit of the diagnosis."""
 
     name: str
     recipe: Recipe
@@ -319,35 +321,43 @@ def judge_run(problem: Problem, plan: Plan, seed: int, run: Run) -> Trial:
     out = outputs(network, problem.raw_X)
     losses = problem.losses(out[rows], rows)
     hits = problem.hits(out[unseen], unseen)
+    held_out_losses = problem.losses(out[unseen], unseen)
+    r = problem.loss_scale / scaling.target_scale
+    ends = float(losses.mean()), float(held_out_losses.mean())
     return Trial(
         name=plan.name,
         recipe=recipe,
         seed=seed,
         network=network,
-        history=own_scale(run.history, problem, recipe),
+        history=run.history if r == 1.0 else in_unit_of_loss(run.history, r, ends),
         status=run.status,
         training_losses=losses,
-        held_out_losses=problem.losses(out[unseen], unseen),
+        held_out_losses=held_out_losses,
         held_out_hits=hits,
         objective=problem.objective(network, float(losses.mean())),
         score=problem.score(hits, problem.held_out),
     )
 
 
-def own_scale(history: History, problem: Problem, recipe: Recipe) -> History:
-    """A history on the user's own target scale: squared errors times the ratio of scales squared.
+def in_unit_of_loss(history: History, r: float, ends: tuple[float, float]) -> History:
+    """The history of a Gaussian loss c + e^2 / 2 with e divided by r: c + (loss - c) / r^2.
 
-    The unit-variance Gaussian loss is c + e^2 / 2, so a scale t turns it into c + t^2 (loss - c).
+    What was recorded is a float32 sum: where r is small, records that only hold its rounding are
+    left out. The last one is replaced by `ends`, the two mean losses of the final network.
     """
-    ratio = problem.scaling_of(recipe).target_scale / problem.scaling.target_scale
-    if problem.classes or ratio == 1.0:
-        return history
-    c = GAUSSIAN_CONSTANT
-    return replace(
-        history,
-        loss=c + ratio**2 * (history.loss - c),
-        validation_loss=c + ratio**2 * (history.validation_loss - c),
-    )
+    kept = np.ones(len(history.steps), dtype=bool)
+    parts = []
+    for part, end in zip((history.loss, history.validation_loss), ends, strict=True):
+        excess = part - GAUSSIAN_CONSTANT
+        if len(part) and RESOLUTION / r**2 > READABLE:
+            kept &= ~(excess < RESOLUTION)  # what is not finite stays
+        with np.errstate(over="ignore"):
+            new = GAUSSIAN_CONSTANT + np.maximum(excess, 0.0) / r**2
+        if len(part) and math.isfinite(part[-1]):
+            new[-1], kept[-1] = end, True
+        parts.append(new)
+    loss, validation = (part[kept] if len(part) else part for part in parts)
+    return replace(history, steps=history.steps[kept], loss=loss, validation_loss=validation)
 
 
 def _sortable(value: float) -> float:

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._shapes import Array, Float64
 from ..network import Network
 from ..training import History
@@ -35,7 +37,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Some runs of one recipe, one entry per seed; losses in nats, on the user's own target scale.
+    """Some runs of one recipe, one entry per seed; losses in nats, of the standardised target.
 
     `role` is "recipe" (the user's own), "same architecture", "wider", "deeper" or "narrower"
     (a smaller one). `training_loss` is the objective on the training rows in float64.
@@ -56,8 +58,8 @@ class Experiment:
 class Scaling:
     """How the training rows were scaled: (x - offset) / scale, and the target likewise.
 
-    A recipe that does not standardise has offsets 0 and scales 1. The loss of a verdict is taken on
-    the target that the recipe trains on: (y - target_offset) / target_scale.
+    A recipe that does not standardise has offsets 0 and scales 1. The losses of a verdict do not
+    depend on it: see `Verdict.loss_scale`.
     """
 
     input_offset: Float64[Array, " d_in"]
@@ -144,7 +146,8 @@ class Verdict:
 
     `kind` is one of `KINDS` and `certainty` one of `CERTAINTIES`; `sentence` says both in words.
     Losses are mean negative log-likelihoods in nats (with the penalty, where the recipe has one),
-    on rows that the user's run was trained on or held out from it. `score` is accuracy for classes
+    on rows that the user's run was trained on or held out from it; for regression those of the
+    standardised target, whatever the recipe trains on. `score` is accuracy for classes
     and R^2 for numbers. `stage` is the last stage of the protocol that the time budget allowed.
     """
 
@@ -180,6 +183,16 @@ class Verdict:
     stages: tuple[str, ...]
     budget: float
     seconds: float
+
+    @property
+    def loss_scale(self) -> float:
+        """The t of (y - output) / t in the loss: the deviation of the training targets, or 1."""
+        if self.classes is not None:
+            return 1.0
+        y = np.asarray(self.y, dtype=float)[~np.asarray(self.held_out)]
+        d = y - y.mean()
+        largest = float(np.abs(d).max())
+        return largest * float((d / largest).std()) if largest > 0 else 1.0
 
     def to_frame(self) -> Any:
         """Return one row per experiment and seed as a polars DataFrame."""

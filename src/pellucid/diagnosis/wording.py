@@ -11,7 +11,8 @@ HIGH_TRIVIAL_SCORE = 0.8
 MANY_GAPS = 2.0
 """Shares above this are told as multiples, not in per cent."""
 MOST_NAMES = 5
-CONSTANT = f"{math.log(2 * math.pi) / 2:.3f}"
+GAUSSIAN_FLOOR = math.log(2 * math.pi) / 2
+CONSTANT = f"{GAUSSIAN_FLOOR:.3f}"
 
 
 def number(value: float) -> str:
@@ -88,6 +89,43 @@ def data_limit(e: "Evidence") -> str:
     )
 
 
+def too_few_rows(e: "Evidence") -> str:
+    """The headline where something may be there, but the rows do not show it beyond noise."""
+    return (
+        f"Undecided: something is learned, but these {e.n_training} training rows are too few, or "
+        "a few of them too extreme, to tell it from chance."
+    )
+
+
+def promise(e: "Evidence", sure: bool) -> str:
+    """What the user's network learns where no reference model does; what would decide it."""
+    lower = "lower" if e.lead.mean > 0 else "higher"
+    text = (
+        f"Your network's held-out loss is {uncertain(e.lead)} {lower} than that of the constant "
+        f"prediction (held-out {score(e, e.score)} against {rounded(e.trivial_score)})"
+    )
+    if sure:
+        return f"{text}, more than chance explains."
+    more = "" if e.score_name == "accuracy" else ", or the logarithm of a target with a long tail,"
+    return f"{text}, which these rows cannot tell from chance; more rows{more} would decide it."
+
+
+def alone(e: "Evidence") -> str:
+    """The headline of a network that learns what no reference model does."""
+    return (
+        f"The network fits: it beats the constant prediction on held-out rows, which the "
+        f"reference models do not ({score(e, e.score)} against {rounded(e.trivial_score)})."
+    )
+
+
+def contradiction(e: "Evidence") -> str:
+    """The headline where the held-out rows take back what cross-validation found."""
+    return (
+        f"Undecided: {e.reference_name} beats the constant prediction in cross-validation, but "
+        "not on the held-out rows; more rows would decide it."
+    )
+
+
 def fits(e: "Evidence", overconfident: bool) -> str:
     """The headline of a network that fits."""
     if overconfident:
@@ -95,6 +133,8 @@ def fits(e: "Evidence", overconfident: bool) -> str:
             f"The network fits: it classifies as well as {e.reference_name} ({against(e)}); only "
             f"its probabilities are too extreme."
         )
+    if e.by_networks and e.held_out_excess.mean > e.tolerance:
+        return alone(e)
     if e.held_out_excess.mean <= 0:
         how = "no higher than"
     elif e.held_out_excess.mean <= e.tolerance:
@@ -160,6 +200,13 @@ def signal(e: "Evidence") -> str:
     if e.score_name != "accuracy":
         losses += f"; of each, {CONSTANT} is the constant ½ log 2π that a perfect network has"
     who, gain = capital(e.reference_name), uncertain(e.signal)
+    if e.by_networks:
+        return (
+            f"Neither the linear model nor gradient boosting beats the constant prediction; on the "
+            f"held-out rows {e.reference_name} gains {gain} ({nats(e.reference)}), on average over "
+            "its seeds. This gain is called the gap below; it was chosen by held-out rows, so "
+            "nothing that rests on it is called proved."
+        )
     if not e.signal.beyond(0.0):
         verb = "gains" if e.signal.mean > 0 else "loses"
         return (

@@ -312,16 +312,12 @@ def _unit_of_loss(verdict: Verdict) -> str:
             f"certainty, {math.log(len(verdict.classes)):.3g} for {len(verdict.classes)} equally "
             "likely classes."
         )
-    s = verdict.scaling
-    scaled = (
-        "the target as it is"
-        if (s.target_offset, s.target_scale) == (0.0, 1.0)
-        else f"the standardised target, (y - {s.target_offset:.4g}) / {s.target_scale:.4g}"
-    )
+    trained = "" if verdict.recipe.standardize else ", whatever the recipe trains on"
     return (
-        "Here the loss of a row is that of a normal distribution with standard deviation 1 around "
-        f"the prediction, on {scaled}: 0.919, ½ log 2π, for an exact prediction, and more by half "
-        "the squared error."
+        "Here the loss of a row is that of a normal distribution around the prediction, on the "
+        f"standardised target{trained}: its standard deviation is that of {verdict.target_name} on "
+        f"the training rows, {verdict.loss_scale:.4g}. That is 0.919, ½ log 2π, for an exact "
+        "prediction, and more by half the squared error in that unit."
     )
 
 
