@@ -37,15 +37,14 @@ def handmade(monkeypatch):
             return replace(verdict, witness=None)
 
         monkeypatch.setattr("pellucid.diagnosis.diagnose", diagnose)
-        monkeypatch.setattr("pellucid.report.write_report", quick_report)
+        monkeypatch.setattr("pellucid.report.render_report", quick_report)
         return asked
 
     return answer
 
 
-def quick_report(verdict, path, **_):
-    path.write_text(verdict.sentence)
-    return path
+def quick_report(verdict, **_):
+    return f'<meta name="generator" content="Pellucid">{verdict.sentence}'
 
 
 def example_of(verb, capsys) -> list[str]:
@@ -130,6 +129,17 @@ MISTAKES = {
     "empty hidden": (["diagnose", "spirals", "--hidden", ""], "--hidden is ''"),
     "zero width": (["diagnose", "spirals", "--hidden", "8,0"], "--hidden is '8,0'"),
     "superscript width": (["diagnose", "spirals", "--hidden", "8²"], "--hidden is '8²'"),
+    "huge width": (["train", "spirals", "--hidden", "9" * 23], "--hidden has 1 layers"),
+    "endless width": (["train", "spirals", "--hidden", "9" * 5000], "has 5,000 digits"),
+    "many layers": (["train", "spirals", "--hidden", "1" + ",1" * 1000], "has 1,001 layers"),
+    "huge steps": (["train", "spirals", "--steps", str(2**53 + 1)], "--steps is 9007199254740993"),
+    "endless steps": (["diagnose", "spirals", "--steps", "9" * 5000], "'--steps'"),
+    "huge batch": (["diagnose", "spirals", "--batch-size", str(2**63)], "--batch-size is 92"),
+    "huge seed": (["train", "spirals", "--seed", str(2**31)], "--seed is 2147483648"),
+    "huge seed of a toy": (["datasets", "moons", "--seed", "9" * 30, "--out", "t.csv"], "--seed"),
+    "huge threads": (["train", "spirals", "--threads", "9" * 30], "--threads is 999"),
+    "long name": (["train", "spirals", "--out", "m" * 300], "no usable path (File name too long)"),
+    "long folder": (["diagnose", "spirals", "--out", "m" * 300], "no usable path"),
     "activation": (["diagnose", "spirals", "--activation", "rellu"], "'rellu'"),
     "optimizer": (["train", "spirals", "--optimizer", "lbfgs"], "lbfgs"),
     "negative rate": (["train", "spirals", "--learning-rate", "-1"], "--learning-rate is -1"),
@@ -140,6 +150,7 @@ MISTAKES = {
     "no batch": (["train", "spirals", "--batch-size", "0"], "--batch-size is 0"),
     "no budget": (["diagnose", "spirals", "--budget", "0"], "--budget is 0"),
     "budget that is nan": (["diagnose", "spirals", "--budget", "nan"], "--budget is nan"),
+    "endless budget": (["diagnose", "spirals", "--budget", "inf"], "--budget is inf"),
     "no threads": (["diagnose", "spirals", "--threads", "0"], "--threads is 0"),
     "task": (["diagnose", "spirals", "--task", "ranking"], "--task is 'ranking'"),
     "task of a data set": (["diagnose", "spirals", "--task", "regression"], "classification"),
@@ -153,6 +164,7 @@ MISTAKES = {
     "data set format": (["datasets", "iris", "--out", "iris.xlsx"], "ends in .csv or .parquet"),
     "data set without name": (["datasets", "--out", "iris.csv"], "needs the name"),
     "rows of a table": (["datasets", "iris", "--rows", "3"], "takes no --rows; leave it out"),
+    "huge rows": (["datasets", "moons", "--rows", "9" * 24], "--rows is 999"),
     "rows of a toy": (["datasets", "moons", "--rows", "1"], "--rows is 1"),
 }
 
@@ -195,6 +207,15 @@ def help_of(verb) -> str:
 def test_a_mistake_cannot_steer_the_terminal(capsys):
     assert run(["diagnose", "\x1b[2Jx", "--target", "y"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    def too_large(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("pellucid.diagnosis.diagnose", too_large)
+    assert run(["diagnose", "spirals"]) == 2
+    assert "does not fit into memory" in capsys.readouterr().err
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch):
@@ -309,12 +330,68 @@ def test_a_file_of_an_earlier_run_is_replaced_and_a_stale_proof_removed(handmade
     assert "removed" not in out
 
 
-def test_a_file_that_is_no_proof_is_left_alone(handmade, capsys, tmp_path):
+@pytest.mark.parametrize("name", ["report.html", "witness.pellucid"])
+def test_a_file_of_another_program_is_not_replaced(name, handmade, capsys, tmp_path):
+    asked = handmade("spirals")
+    (tmp_path / name).write_text("notes of mine")
+    assert run(["diagnose", "spirals"]) == 2
+    assert f"{name} exists and is no" in capsys.readouterr().err
+    assert not asked  # refused before the work
+    assert (tmp_path / name).read_text() == "notes of mine"
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["report.html", "witness.pellucid"])
+def test_an_empty_file_is_nobodys(name, handmade, capsys, tmp_path):
     handmade("spirals")
-    (tmp_path / "witness.pellucid").write_text("notes of mine")
+    (tmp_path / name).touch()
     assert run(["diagnose", "spirals"]) == 0
-    assert "removed" not in capsys.readouterr().out
-    assert (tmp_path / "witness.pellucid").read_text() == "notes of mine"
+    assert (tmp_path / "report.html").stat().st_size > 0
+
+
+def test_a_read_only_report_stops_the_diagnosis_before_its_work(handmade, capsys, tmp_path):
+    asked = handmade("spirals")
+    assert run(["diagnose", "spirals"]) == 0
+    asked.clear()
+    (tmp_path / "report.html").chmod(0o444)
+    assert run(["diagnose", "spirals"]) == 2
+    assert "read-only" in capsys.readouterr().err
+    assert not asked
+
+
+@pytest.fixture
+def proved(monkeypatch):
+    """A verdict with a proof that every checker accepts, and no experiments."""
+    from types import SimpleNamespace
+
+    verdict = VERDICTS["spirals"]()
+    monkeypatch.setattr("pellucid.diagnosis.diagnose", lambda *_, **__: verdict)
+    monkeypatch.setattr("pellucid.report.render_report", quick_report)
+    accepts = SimpleNamespace(accepted=True)
+    monkeypatch.setattr("pellucid.diagnosis.check_witness", lambda *_: accepts)
+
+
+@pytest.mark.parametrize("stop", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_report_and_proof_are_both_there_or_none(
+    stop, call, at, proved, monkeypatch, capsys, tmp_path
+):
+    real, n_calls = getattr(os, call), 0
+
+    def stopping(*arguments):
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == at:
+            raise stop
+        return real(*arguments)
+
+    monkeypatch.setattr(os, call, stopping)
+    code = run(["diagnose", "spirals", "--out", "new/deep"])
+    assert code == (2 if isinstance(stop, OSError) else 130)
+    assert not list(tmp_path.iterdir())
+    assert run(["diagnose", "spirals", "--out", "new/deep"]) == 0
+    assert sorted(os.listdir("new/deep")) == ["report.html", "witness.pellucid"]
 
 
 def test_json_is_the_verdict_and_nothing_else(handmade, capsys, tmp_path):
@@ -403,6 +480,60 @@ def test_a_saved_network_knows_its_columns_and_classes():
     assert metadata["target"] == "species"
 
 
+def test_train_never_destroys_a_file_of_another_program(capsys, tmp_path):
+    assert run(["datasets", "penguins", "--out", "birds.csv"]) == 0
+    table = (tmp_path / "birds.csv").read_bytes()
+    (tmp_path / "soft").symlink_to("birds.csv")
+    os.link("birds.csv", "hard")
+    (tmp_path / "copy").write_bytes(table)
+    capsys.readouterr()
+    for data, out, words in [
+        ("birds.csv", "birds.csv", "is the table itself"),
+        ("soft", "birds.csv", "is the table itself"),
+        ("birds.csv", "soft", "is the table itself"),
+        ("birds.csv", "./hard", "is the table itself"),
+        ("birds.csv", "copy", "exists and is no network of Pellucid"),
+        ("penguins", "birds.csv", "exists and is no network of Pellucid"),
+    ]:
+        assert run(["train", data, "--target", "species", "--out", out]) == 2
+        printed = capsys.readouterr()
+        assert words in printed.err
+        assert printed.err.count("\n") == 1
+    assert all((tmp_path / name).read_bytes() == table for name in ("birds.csv", "hard", "copy"))
+    assert sorted(os.listdir(tmp_path)) == ["birds.csv", "copy", "hard", "soft"]
+
+
+def test_train_replaces_a_network(capsys):
+    for hidden in ("4", "5"):
+        assert run(["train", "sine", "--hidden", hidden, "--steps", "5"]) == 0
+        assert pellucid.load("model.pellucid").hidden == (int(hidden),)
+
+
+def test_names_of_files_cannot_steer_the_terminal(handmade, capsys):
+    handmade("spirals")
+    for words in ("train sine --steps 5 --out", "diagnose sine --steps 5 --budget 1 --out"):
+        assert run([*words.split(), "\x1b[2J" + words[0]]) == 0
+    assert run(["datasets", "iris", "--out", "a\x1b[2J\nb.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert r"saved: '\x1b[2Jt'" in out
+    assert r"'a\x1b[2J\nb.csv': 150 rows" in out
+
+
+def test_an_interrupted_training_is_told_and_saved(monkeypatch, capsys):
+    from pellucid.training import train
+
+    def interrupted(*arguments, **settings):
+        return replace(train(*arguments, **settings), status="interrupted", steps_done=3)
+
+    monkeypatch.setattr("pellucid.training.train", interrupted)
+    assert run(["train", "sine", "--hidden", "4", "--steps", "20"]) == 130
+    printed = capsys.readouterr()
+    assert "interrupted after 3 of 20 steps\nTraining was interrupted: what is" in printed.out
+    assert "saved: model.pellucid" in printed.out
+    assert printed.err == "pellucid: interrupted\n"
+
+
 @pytest.mark.parametrize("out", [["--out", "a b.pellucid"], ["--out=a b.pellucid"], []])
 def test_train_ends_with_the_command_that_asks_why(out, capsys):
     assert run(["train", "sine", "--hidden", "4", *out, "--steps", "20"]) == 0
@@ -414,6 +545,7 @@ def test_train_tells_a_batch_of_all_rows_and_diverged_numbers_briefly(capsys):
     words = "train plane --steps 100 --batch-size 9999 --optimizer sgd --learning-rate 1e6 --raw"
     assert run(words.split()) == 0
     out = capsys.readouterr().out
+    assert "parameters; diverged after 2 of 100 steps\nTraining diverged: the loss is no" in out
     assert "note: A batch of 9,999 holds all 150 training rows" in out
     assert "< -100" in out
     assert "column to predict: 'y' (regression)" in out
@@ -458,6 +590,14 @@ def test_a_written_data_set_is_read_back_the_same(name, ending, capsys):
     assert back.feature_names == table.feature_names
 
 
+def test_a_data_set_replaces_no_other_file(capsys, tmp_path):
+    assert run(["datasets", "iris", "--out", "it.csv"]) == 0
+    assert run(["datasets", "iris", "--out", "it.csv"]) == 0  # the very same bytes
+    assert run(["datasets", "penguins", "--out", "it.csv"]) == 2
+    assert "it.csv exists and is not replaced; name another file." in capsys.readouterr().err
+    assert len(read_table("it.csv", "target").y) == 150
+
+
 def test_a_toy_has_as_many_rows_as_asked_for(capsys):
     assert run(["datasets", "moons", "--rows", "50", "--seed", "4", "--out", "moons.csv"]) == 0
     assert "50 rows" in capsys.readouterr().out
@@ -499,6 +639,80 @@ def test_a_closed_pipe_and_an_ascii_terminal_are_no_errors():
     )
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
+
+
+MAIN = "from pellucid.cli import main; main()"
+LIMITED = (  # a file that takes ten bytes stands for a disk without space
+    "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    f"resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)); {MAIN}"
+)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of a POSIX system")
+@pytest.mark.parametrize("words", [["datasets"], ["--help"], ["--version"]])
+def test_an_output_that_takes_no_more_is_one_line(words, tmp_path):
+    with open(tmp_path / "out.txt", "wb") as file:
+        command = [sys.executable, "-c", LIMITED, *words]
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "pellucid: cannot print: file too large; files were written as usual.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors of a POSIX system")
+@pytest.mark.parametrize(
+    ("closed", "words", "code", "told"),
+    [
+        ([1], ["datasets"], 2, "pellucid: cannot print: standard output is closed"),
+        ([2], ["datasets", "irish"], 2, ""),
+        ([2], ["datasets"], 0, ""),
+        ([0, 1, 2], ["train", "sine"], 2, ""),
+        ([2], ["diagnose", "sine", "--steps", "5", "--budget", "1"], 0, ""),
+    ],
+)
+def test_closed_descriptors_are_no_tracebacks(closed, words, code, told):
+    redirections = " ".join(f"{descriptor}>&-" for descriptor in closed)
+    command = f'exec "$0" -c "$1" "${{@:2}}" {redirections}'
+    done = subprocess.run(
+        ["bash", "-c", command, sys.executable, MAIN, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith(told)
+    assert done.stderr.count("\n") == bool(told)
+
+
+def test_a_reader_that_has_gone_does_not_stop_the_files(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*PROGRAM, "train", "sine", "--steps", "5"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert pellucid.load("model.pellucid").widths == (1, 16, 1)
+
+
+def test_ctrl_c_while_the_program_is_imported_is_one_line():
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        f"{MAIN}"
+    )
+    command = [sys.executable, "-c", code, "datasets"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "pellucid: interrupted\n"
+
+
+def test_the_largest_seed_is_the_diagnosis_s():
+    from pellucid.cli import _options
+    from pellucid.diagnosis import protocol
+
+    assert protocol.LARGEST_SEED - 1 == _options.LARGEST_SEED
 
 
 def test_on_a_terminal_there_is_colour_and_a_bar(handmade, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 import struct
 from pathlib import Path
@@ -123,6 +124,111 @@ def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(InvalidFile, match="cannot write"):
         save(MIXED, tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+def make_pipe(path):
+    os.mkfifo(path)
+
+
+def make_socket(path):
+    with socket.socket(socket.AF_UNIX) as it:
+        it.bind(path.name)
+
+
+def make_read_only(path):
+    path.write_text("mine")
+    path.chmod(0o444)
+
+
+def make_loop(path):
+    path.symlink_to(path.name)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and permissions of a POSIX system")
+@pytest.mark.parametrize("link", [False, True], ids=["itself", "link"])
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (make_pipe, "it is a device, a pipe or a socket"),
+        (make_socket, "it is a device, a pipe or a socket"),
+        (make_read_only, "it is read-only"),
+        (Path.mkdir, "it is a folder"),
+        (make_loop, "too many levels"),
+    ],
+)
+def test_nothing_but_a_writable_regular_file_is_replaced(make, words, link, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "it"
+    make(place)
+    before = place.lstat()
+    if link:
+        place = tmp_path / "link"
+        place.symlink_to("it")
+    names = sorted(os.listdir(tmp_path))
+    with pytest.raises(InvalidFile, match=rf"^cannot write .*: {words}"):
+        save(MIXED, place)
+    assert sorted(os.listdir(tmp_path)) == names
+    assert (tmp_path / "it").lstat().st_ino == before.st_ino
+
+
+def test_a_link_is_followed_and_permissions_are_kept(tmp_path):
+    (tmp_path / "deep").mkdir()
+    target, link = tmp_path / "deep" / "net", tmp_path / "link"
+    link.symlink_to(target)
+    save(MIXED, link)
+    target.chmod(0o600)
+    save(NETWORKS[0], link)
+    assert link.is_symlink()
+    assert load(target) == NETWORKS[0]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path / "deep") == ["net"]
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path):
+    save(MIXED, tmp_path / ("n" * 255))
+    with pytest.raises(InvalidFile, match="too long"):
+        save(MIXED, tmp_path / ("n" * 256))
+    with pytest.raises(InvalidFile, match="no path of a file"):
+        save(MIXED, tmp_path / "a\0b")
+
+
+def change_four(folder):
+    with files_module.all_or_none() as write:
+        for name, data in (("a", b"new a"), ("b", b"new b"), ("c", None), ("d", b"new d")):
+            write(folder / name, data)
+
+
+@pytest.mark.parametrize("stop", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("at", range(1, 7))
+def test_files_that_belong_together_change_together(stop, after, at, tmp_path, monkeypatch):
+    """Six renames: d (which is new) in place, c aside, b aside and in place, a likewise."""
+    old = {"a": b"old a", "b": b"old b", "c": b"old c"}
+    for name, data in old.items():
+        (tmp_path / name).write_bytes(data)
+    rename, n_calls = os.replace, 0
+
+    def stopping(source, target):
+        nonlocal n_calls
+        n_calls += 1
+        if after or n_calls != at:
+            rename(source, target)
+        if n_calls == at:
+            raise stop
+
+    monkeypatch.setattr(files_module.os, "replace", stopping)
+    with pytest.raises((InvalidFile, KeyboardInterrupt)):
+        change_four(tmp_path)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == old
+
+
+def test_files_that_belong_together_are_all_written(tmp_path):
+    (tmp_path / "b").write_text("old b")
+    with files_module.all_or_none() as write:
+        assert write(tmp_path / "a", b"new a").read_bytes() == b"new a"
+        write(tmp_path / "b", None)
+        assert not (tmp_path / "a").exists()
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"new a"}
 
 
 # ---- reading what is not one of ours

@@ -251,6 +251,33 @@ def test_the_same_verdict_gives_the_same_file(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_a_report_is_known_by_its_mark(tmp_path):
+    from pellucid.report import is_report
+
+    path = write_report(VERDICTS["hostile"](), tmp_path / "report.html")
+    assert is_report(path)
+    path.write_text("<!DOCTYPE html><title>Pellucid</title>")
+    assert not is_report(path)
+
+
+def test_a_read_only_report_is_not_replaced(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    path.chmod(0o444)
+    with pytest.raises(InvalidFile, match="read-only"):
+        write_report(VERDICTS["regression"](), path)
+    assert path.read_text() == "mine"
+
+
+def test_reports_of_equal_verdicts_differ_in_their_seconds_alone():
+    from dataclasses import replace
+
+    first = render_report(VERDICTS["spirals"]())
+    second = render_report(replace(VERDICTS["spirals"](), seconds=45.6))
+    assert first != second
+    assert first.replace("12.3 s of 60 s", "45.6 s of 60 s") == second
+
+
 def test_a_report_that_cannot_be_written_is_a_readable_error(tmp_path):
     with pytest.raises(InvalidFile, match="cannot write"):
         write_report(VERDICTS["regression"](), tmp_path / "missing" / "report.html")

@@ -11,7 +11,7 @@ from .._errors import InvalidFile
 def check_folder(path: Path) -> None:
     """Raise InvalidFile unless files can be written into this folder, made where it is missing."""
     place = path
-    while not _exists(place) and place != place.parent:
+    while not _is_there(place) and place != place.parent:
         place = place.parent
     if not place.is_dir():
         raise InvalidFile(f"--out: {place} is not a folder; choose another place.")
@@ -43,12 +43,12 @@ def check_file(path: Path, data: str | None = None) -> None:
     """
     from ..network.files import replaceable
 
-    if path.is_dir():
+    if _is_there(path) and path.is_dir():
         raise InvalidFile(f"--out: {path} is a folder; name a file.")
     if not path.parent.is_dir():
         raise InvalidFile(f"--out: there is no folder {path.parent}; make it first.")
     place = replaceable(path)
-    if data is not None and _exists(Path(data)) and place.exists() and place.samefile(data):
+    if data is not None and place.exists() and _is_same(place, data):
         raise InvalidFile(f"--out: {path} is the table itself; name another file.")
     check_folder(place.parent)
 
@@ -80,8 +80,16 @@ def is_network(path: Path) -> bool:
     return True
 
 
-def _exists(path: Path) -> bool:
+def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name too long, or with a null character
+    except (OSError, ValueError) as error:  # a name too long, or with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidFile(f"--out is {str(path)!r:.80}, no usable path ({reason}).") from None
+
+
+def _is_same(place: Path, data: str) -> bool:
+    try:
+        return place.samefile(data)
+    except (OSError, ValueError):  # what is read is the name of a data set, or missing
         return False

@@ -69,6 +69,8 @@ def execute(words: list[str]) -> int:
             code = app(args=words, prog_name="pellucid", standalone_mode=False)
     except PellucidError as error:
         return _mistake(spoken(str(error)))
+    except MemoryError:
+        return _mistake("this does not fit into memory; take fewer rows or a smaller network.")
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:

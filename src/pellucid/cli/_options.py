@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 2**53  # counted in a double, too
 MOST_ROWS = 2**31 - 64  # of the kernel
+MOST_DRAWN_ROWS = 10_000_000
 MOST_THREADS = 4096
 LARGEST_SEED = 2**31 - 1  # of scikit-learn, whose models the networks are compared with
 MOST_LAYERS, MOST_DIGITS = 1000, 9
@@ -121,7 +122,7 @@ def hidden_widths(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in words)
 
 
-def check_numbers(seed: int, threads: int | None) -> None:
+def check_numbers(seed: int, threads: int | None = None) -> None:
     """Refuse a seed or a number of threads that the work behind could not take."""
     if not 0 <= seed <= LARGEST_SEED:
         raise InvalidInput(f"--seed is {seed}; it needs a whole number from 0 to {LARGEST_SEED}.")
@@ -131,7 +132,7 @@ def check_numbers(seed: int, threads: int | None) -> None:
         )
 
 
-def positive(name: str, value: float | None) -> None:
-    """Refuse a number that is not above zero; None is left to its default."""
-    if value is not None and not value > 0:
-        raise InvalidInput(f"{name} is {value:g}; it needs a number above 0.")
+def check_budget(budget: float) -> None:
+    """Refuse a number of seconds that is not above zero or that is infinite."""
+    if not 0 < budget < float("inf"):
+        raise InvalidInput(f"--budget is {budget:g}; it needs a finite number above 0.")

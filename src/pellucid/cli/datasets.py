@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._errors import InvalidFile, InvalidInput
+from ._options import MOST_DRAWN_ROWS, check_numbers
 
 if TYPE_CHECKING:
     from ..datasets import Table
@@ -39,6 +40,9 @@ def datasets(
 
     if out is not None:
         _check_out(out)
+    check_numbers(seed)
+    if rows is not None and rows > MOST_DRAWN_ROWS:
+        raise InvalidInput(f"--rows is {rows}; it needs at most {MOST_DRAWN_ROWS}.")
     table = load_dataset(name, n=rows, seed=seed)
     if out is None:
         _describe(table)

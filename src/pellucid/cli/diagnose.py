@@ -65,7 +65,7 @@ def diagnose(
     recipe = o.recipe_from(
         hidden, activation, optimizer, learning_rate, steps, batch_size, weight_decay, standardize
     )
-    o.positive("--budget", budget)
+    o.check_budget(budget)
     o.check_numbers(seed, threads)
     folder = out if out is not None else None if json else Path()
     if folder is not None:

@@ -164,7 +164,7 @@ class _Change:
         self.place = replaceable(path)
         self.existed = self.place.exists()
         self.is_prepared = False
-        name = f".{self.place.name}.{secrets.token_hex(4)}"
+        name = f".pellucid-{secrets.token_hex(4)}"  # short: the name itself may be at its longest
         self.new, self.old = (self.place.with_name(name + end) for end in (".tmp", ".old"))
 
     def prepare(self) -> None:
