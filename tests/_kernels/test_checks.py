@@ -9,6 +9,7 @@ import pytest
 from pellucid import InvalidInput
 from pellucid._errors import MissingDependency, PellucidWarning
 from pellucid._kernels import engine, train_networks
+from pellucid._kernels.binding import REAL_SETTINGS
 
 WRONG_JOBS = {
     "one width": ({"widths": (2,)}, "input and the output width"),
@@ -22,7 +23,7 @@ WRONG_JOBS = {
     "activation's parameters": ({"activations": (("elu", ()),)}, "takes 1 parameters; got 0"),
     "nan parameter": ({"activations": (("elu", (np.nan,)),)}, "must be finite"),
     "likelihood": ({"likelihood": "poisson"}, "gaussian, bernoulli, categorical"),
-    "optimizer": ({"optimizer": "lion"}, "sgd, adam, adamw"),
+    "optimizer": ({"optimizer": "lion"}, "sgd, rmsprop, adam, adamw"),
     "short parameters": ({"parameters": np.zeros(26, np.float32)}, "need (27,)"),
     "2-D parameters": ({"parameters": np.zeros((27, 1), np.float32)}, "need (27,)"),
     "float64 parameters": ({"parameters": np.zeros(27)}, "float32"),
@@ -30,6 +31,7 @@ WRONG_JOBS = {
     "negative rate": ({"learning_rate": -1.0}, "learning_rate is -1.0"),
     "nan rate": ({"learning_rate": float("nan")}, "learning_rate is nan"),
     "text rate": ({"learning_rate": "fast"}, "must be a number"),
+    "alpha": ({"alpha": 1.0}, "alpha is 1.0"),
     "beta1": ({"beta1": 1.0}, "below 1.0"),
     "beta2": ({"beta2": -0.1}, "beta2 is -0.1"),
     "epsilon": ({"epsilon": -1e-8}, "epsilon is"),
@@ -186,7 +188,7 @@ WRONG_NATIVE = {
     "likelihood of targets": {"likelihood": "gaussian"},
     "steps": {"steps": -1},
     "record_every": {"record_every": 0},
-    "settings": {"settings": [0.1]},
+    "settings": {"settings": {"learning_rate": 0.1}},
 }
 
 
@@ -201,7 +203,7 @@ def test_the_compiled_module_itself_refuses_what_would_read_out_of_bounds(native
         "activation_parameters": [(0.0, 0.0)],
         "likelihood": "categorical",
         "optimizer": "adam",
-        "settings": [0.1, 0.0, 0.9, 0.99, 1e-8, 0.0],
+        "settings": dict.fromkeys(REAL_SETTINGS, 0.1),
         "nesterov": False,
         "steps": 10,
         "batch_size": 0,

@@ -19,6 +19,15 @@ OPTIMIZER_SETTINGS = {
         "nesterov": True,
         "weight_decay": 0.01,
     },
+    "rmsprop": {"optimizer": "rmsprop", "learning_rate": 0.01},
+    "rmsprop, momentum": {
+        "optimizer": "rmsprop",
+        "learning_rate": 0.003,
+        "alpha": 0.9,
+        "epsilon": 1e-3,
+        "momentum": 0.8,
+        "weight_decay": 0.05,
+    },
     "adam": {"optimizer": "adam", "learning_rate": 0.01},
     "adam, betas": {
         "optimizer": "adam",
@@ -89,6 +98,10 @@ def torch_optimizer(job, parameters):
     shared = {"lr": job.learning_rate, "weight_decay": job.weight_decay}
     if job.optimizer == "sgd":
         return torch.optim.SGD(parameters, momentum=job.momentum, nesterov=job.nesterov, **shared)
+    if job.optimizer == "rmsprop":
+        return torch.optim.RMSprop(
+            parameters, alpha=job.alpha, eps=job.epsilon, momentum=job.momentum, **shared
+        )
     kind = torch.optim.Adam if job.optimizer == "adam" else torch.optim.AdamW
     return kind(parameters, betas=(job.beta1, job.beta2), eps=job.epsilon, **shared)
 

@@ -128,7 +128,7 @@ def test_progress_function_hears_the_end(rows):
         ({"learning_rate": -1}, "learning_rate"),
         ({"learning_rate": float("nan")}, "learning_rate"),
         ({"learning_rate": "fast"}, "learning_rate"),
-        ({"optimizer": "adagrad"}, "sgd, adam, adamw"),
+        ({"optimizer": "adagrad"}, "sgd, rmsprop, adam, adamw"),
         ({"activation": "swoosh"}, "relu"),
         ({"scheme": "magic"}, "torch"),
         ({"steps": -1}, "at least 0"),

@@ -9,6 +9,17 @@ import numpy as np
 from .._shapes import Array
 from .jobs import TrainingJob, TrainingResult, n_records
 
+#: the fields of a job that the compiled module takes as one table of real numbers
+REAL_SETTINGS = (
+    "learning_rate",
+    "momentum",
+    "alpha",
+    "beta1",
+    "beta2",
+    "epsilon",
+    "weight_decay",
+)
+
 
 def train_native(
     native: ModuleType,
@@ -55,17 +66,7 @@ def _native_job(
         [(*(float(value) for value in values), 0.0, 0.0)[:2] for _, values in job.activations],
         job.likelihood,
         job.optimizer,
-        [
-            float(value)
-            for value in (
-                job.learning_rate,
-                job.momentum,
-                job.beta1,
-                job.beta2,
-                job.epsilon,
-                job.weight_decay,
-            )
-        ],
+        {name: float(getattr(job, name)) for name in REAL_SETTINGS},
         bool(job.nesterov),
         int(job.steps),
         int(job.batch_size),

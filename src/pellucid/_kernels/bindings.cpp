@@ -1,6 +1,7 @@
 // The Python module pellucid._kernels._native: arrays in, threads, signals and progress.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -25,7 +27,7 @@ const std::vector<std::string> activation_names{
     "identity", "relu", "leaky_relu", "prelu", "hardtanh", "abs", "sigmoid", "tanh",
     "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
 const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
-const std::vector<std::string> optimizer_names{"sgd", "adam", "adamw"};
+const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw"};
 const std::vector<std::string> status_names{"finished", "interrupted", "diverged"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
                                               "square_root"};
@@ -45,6 +47,15 @@ using Writable = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void need(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
+}
+
+// The real numbers among a job's settings.
+using Settings = std::map<std::string, double>;
+
+double number(const Settings& settings, const char* name) {
+    const auto at = settings.find(name);
+    if (at == settings.end()) throw nb::value_error((std::string("no setting ") + name).c_str());
+    return at->second;
 }
 
 // Training or validation rows; keeps the arrays alive.
@@ -89,7 +100,7 @@ struct PythonJob {
               std::vector<int32_t> widths_, const std::vector<std::string>& activations,
               const std::vector<std::pair<float, float>>& activation_parameters,
               const std::string& likelihood, const std::string& optimizer,
-              const std::vector<double>& settings, bool nesterov, int64_t n_steps,
+              const Settings& settings, bool nesterov, int64_t n_steps,
               int64_t batch_size, uint64_t seed, int64_t record_every,
               Writable<float> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
               std::optional<Writable<double>> validation_losses_)
@@ -99,7 +110,6 @@ struct PythonJob {
         need(widths.size() >= 2, "widths: input and output at least");
         need(activations.size() + 2 == widths.size(), "one activation for each hidden layer");
         need(activations.size() == activation_parameters.size(), "parameters of each activation");
-        need(settings.size() == 6, "six optimizer settings");
         need(n_steps >= 0 && batch_size >= 0 && record_every >= 1, "counts");
         int64_t p = 0;
         for (size_t l = 0; l + 1 < widths.size(); ++l) {
@@ -122,8 +132,11 @@ struct PythonJob {
             need(validation_losses && int64_t(validation_losses->shape(0)) >= records,
                  "no room for the validation records");
         }
-        job.optimizer = {lookup<Optimizer>(optimizer_names, optimizer), nesterov, settings[0],
-                         settings[1], settings[2], settings[3], settings[4], settings[5]};
+        job.optimizer = {lookup<Optimizer>(optimizer_names, optimizer), nesterov,
+                         number(settings, "learning_rate"), number(settings, "momentum"),
+                         number(settings, "alpha"), number(settings, "beta1"),
+                         number(settings, "beta2"), number(settings, "epsilon"),
+                         number(settings, "weight_decay")};
         job.steps = n_steps;
         job.batch_size = batch_size;
         job.record_every = record_every;
@@ -209,7 +222,7 @@ NB_MODULE(_native, m) {
     nb::class_<PythonJob>(m, "Job").def(
         nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
                  const std::vector<std::string>&, const std::vector<std::pair<float, float>>&,
-                 const std::string&, const std::string&, const std::vector<double>&, bool,
+                 const std::string&, const std::string&, const Settings&, bool,
                  int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
                  Writable<double>, std::optional<Writable<double>>>(),
         "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,

@@ -26,7 +26,7 @@ ACTIVATION_PARAMETERS = {
     "softsign": 0,
 }
 LIKELIHOODS = ("gaussian", "bernoulli", "categorical")
-OPTIMIZERS = ("sgd", "adam", "adamw")
+OPTIMIZERS = ("sgd", "rmsprop", "adam", "adamw")
 
 MAX_ROWS = 2**31 - 64
 MAX_PARAMETERS = 2**31 - 64
@@ -72,6 +72,7 @@ def check_job(job: TrainingJob) -> None:
     _check_parameters(job)
     _number(job.learning_rate, "learning_rate", 0.0)
     _number(job.momentum, "momentum", 0.0)
+    _number(job.alpha, "alpha", 0.0, 1.0)
     _number(job.beta1, "beta1", 0.0, 1.0)
     _number(job.beta2, "beta2", 0.0, 1.0)
     _number(job.epsilon, "epsilon", 0.0)

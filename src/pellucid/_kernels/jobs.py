@@ -27,6 +27,7 @@ class TrainingJob:
     learning_rate: float
     momentum: float = 0.0
     nesterov: bool = False
+    alpha: float = 0.99
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8

@@ -124,6 +124,16 @@ def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[A
             g = g + job.momentum * first if job.nesterov else first
         parameters[:] -= lr * g
 
+    def rmsprop(g: Array) -> None:
+        if decay:
+            g = g + decay * parameters
+        second[:] = job.alpha * second + (1 - job.alpha) * g * g
+        r = g / (np.sqrt(second) + job.epsilon)
+        if job.momentum:
+            first[:] = job.momentum * first + r
+            r = first
+        parameters[:] -= lr * r
+
     def adam(g: Array) -> None:
         nonlocal t
         t += 1
@@ -136,7 +146,7 @@ def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[A
         root = np.sqrt(second) / np.sqrt(1 - job.beta2**t).item() + job.epsilon
         parameters[:] -= (lr / (1 - job.beta1**t)) * first / root
 
-    return sgd if job.optimizer == "sgd" else adam
+    return {"sgd": sgd, "rmsprop": rmsprop, "adam": adam, "adamw": adam}[job.optimizer]
 
 
 @dataclass

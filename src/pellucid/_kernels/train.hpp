@@ -15,7 +15,7 @@ enum class Activation : int32_t {
     elu, gelu, gelu_tanh, silu, softplus, softsign, count
 };
 enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
-enum class Optimizer : int32_t { sgd, adam, adamw, count };
+enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, count };
 enum class Status : int32_t { finished, interrupted, diverged };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
@@ -35,7 +35,7 @@ struct HiddenLayer {
 struct OptimizerSettings {
     Optimizer kind;
     bool nesterov;
-    double learning_rate, momentum, beta1, beta2, epsilon, weight_decay;
+    double learning_rate, momentum, alpha, beta1, beta2, epsilon, weight_decay;
 };
 
 struct Job {

@@ -29,6 +29,7 @@ class Settings:
     optimizer: str = "adam"
     momentum: float = 0.0
     nesterov: bool = False
+    alpha: float = 0.99
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
@@ -53,6 +54,7 @@ _WHOLE = {"seed": -math.inf, "steps": 0, "batch_size": 1, "record_every": 1}
 _REAL = {
     "learning_rate": math.inf,
     "momentum": 1.0,
+    "alpha": 1.0,
     "beta1": 1.0,
     "beta2": 1.0,
     "epsilon": math.inf,

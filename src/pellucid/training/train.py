@@ -48,7 +48,7 @@ def train(
         As in `train_many`.
     settings
         Fields of `Settings` other than `hidden`: activation, scheme, optimizer, learning_rate,
-        momentum, nesterov, beta1, beta2, epsilon, weight_decay, steps, batch_size, seed,
+        momentum, nesterov, alpha, beta1, beta2, epsilon, weight_decay, steps, batch_size, seed,
         record_every.
 
     Raises
@@ -78,6 +78,7 @@ def train_many(
     optimizer: Any = "adam",
     momentum: Any = 0.0,
     nesterov: Any = False,
+    alpha: Any = 0.99,
     beta1: Any = 0.9,
     beta2: Any = 0.999,
     epsilon: Any = 1e-8,
@@ -186,6 +187,7 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         learning_rate=settings.learning_rate,
         momentum=settings.momentum,
         nesterov=settings.nesterov,
+        alpha=settings.alpha,
         beta1=settings.beta1,
         beta2=settings.beta2,
         epsilon=settings.epsilon,

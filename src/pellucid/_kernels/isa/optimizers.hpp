@@ -1,4 +1,5 @@
-// One update of all parameters, as torch defines it (SGD without dampening, Adam, AdamW).
+// One update of all parameters, as torch defines it (SGD without dampening, RMSprop
+// that is not centered, Adam, AdamW).
 #pragma once
 
 #include "../train.hpp"
@@ -33,6 +34,26 @@ void sgd(const OptimizerSettings& s, const Moments& m) {
     }
 }
 
+// v = alpha v + (1 - alpha) g^2; r = g / (sqrt(v) + eps); b = momentum b + r; p -= lr b
+template <bool MOMENTUM>
+void rmsprop(const OptimizerSettings& s, const Moments& m) {
+    const float lr = float(s.learning_rate), mu = float(s.momentum);
+    const float decay = float(s.weight_decay), eps = float(s.epsilon);
+    const float alpha = float(s.alpha), c = float(1 - s.alpha);
+    for (int64_t i = 0; i < m.n; i += L) {
+        const vf p = load(m.parameters + i);
+        const vf g = load(m.gradient + i) + decay * p;
+        const vf v = alpha * load(m.second + i) + c * g * g;
+        store(m.second + i, v);
+        vf r = g / (square_root(v) + eps);
+        if (MOMENTUM) {
+            r += mu * load(m.first + i);
+            store(m.first + i, r);
+        }
+        store(m.parameters + i, p - lr * r);
+    }
+}
+
 // m += (1 - b1)(g - m); v = b2 v + (1 - b2) g^2
 // p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 inline void adam(const OptimizerSettings& s, const Moments& m) {
@@ -62,6 +83,11 @@ inline void update(const OptimizerSettings& s, Moments& m) {
             sgd<true>(s, m);
         else
             sgd<false>(s, m);
+    } else if (s.kind == Optimizer::rmsprop) {
+        if (s.momentum != 0)
+            rmsprop<true>(s, m);
+        else
+            rmsprop<false>(s, m);
     } else {
         m.beta1_power *= s.beta1;
         m.beta2_power *= s.beta2;
