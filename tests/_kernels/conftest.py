@@ -1,5 +1,6 @@
 """Jobs and data for the kernel's tests; both engines are asked through `train_networks`."""
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -102,6 +103,7 @@ def toolbox():
     return SimpleNamespace(
         functions=FUNCTIONS,
         make_job=make_job,
+        replace=replace,
         make_data=make_data,
         reference=reference,
         kernel=kernel,

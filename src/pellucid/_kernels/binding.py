@@ -18,6 +18,13 @@ REAL_SETTINGS = (
     "beta2",
     "epsilon",
     "weight_decay",
+    "warmup",
+    "step_size",
+    "gamma",
+    "eta_min",
+    "pct_start",
+    "div_factor",
+    "final_div_factor",
 )
 
 
@@ -33,9 +40,9 @@ def train_native(
     """Train checked jobs on checked data (see `checks`); the module fills the arrays made here."""
     training_rows = _rows(native, X, y)
     validation_rows = None if validation is None else _rows(native, *validation)
-    buffers = [_buffers(job, validation is not None) for job in jobs]
+    buffers = [job_arrays(job, validation is not None) for job in jobs]
     native_jobs = [
-        _native_job(native, training_rows, validation_rows, job, arrays)
+        native_job(native, training_rows, validation_rows, job, arrays)
         for job, arrays in zip(jobs, buffers, strict=True)
     ]
     outcomes = native.train(native_jobs, threads, progress)
@@ -47,14 +54,14 @@ def _rows(native: ModuleType, X: Array, y: Array) -> Any:
     return native.Data(X, labels=y if labelled else None, targets=None if labelled else y)
 
 
-def _buffers(job: TrainingJob, validated: bool) -> tuple[Array, Array, Array, Array]:
+def job_arrays(job: TrainingJob, validated: bool) -> tuple[Array, Array, Array, Array]:
     """Parameters, recorded steps, losses, validation losses."""
     k = n_records(job)
     parameters = np.array(job.parameters, dtype=np.float32)
     return parameters, np.empty(k, np.int64), np.empty(k), np.empty(k if validated else 0)
 
 
-def _native_job(
+def native_job(
     native: ModuleType, training: Any, validation: Any, job: TrainingJob, arrays: tuple[Array, ...]
 ) -> Any:
     parameters, steps, losses, validation_losses = arrays
@@ -66,6 +73,7 @@ def _native_job(
         [(*(float(value) for value in values), 0.0, 0.0)[:2] for _, values in job.activations],
         job.likelihood,
         job.optimizer,
+        job.schedule,
         {name: float(getattr(job, name)) for name in REAL_SETTINGS},
         bool(job.nesterov),
         int(job.steps),

@@ -28,6 +28,7 @@ const std::vector<std::string> activation_names{
     "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
 const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
 const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw"};
+const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle"};
 const std::vector<std::string> status_names{"finished", "interrupted", "diverged"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
                                               "square_root"};
@@ -56,6 +57,12 @@ double number(const Settings& settings, const char* name) {
     const auto at = settings.find(name);
     if (at == settings.end()) throw nb::value_error((std::string("no setting ") + name).c_str());
     return at->second;
+}
+
+int64_t count(const Settings& settings, const char* name) {
+    const double value = number(settings, name);
+    need(value >= 0 && value <= 9007199254740992.0, "a count from 0 to 2^53");
+    return int64_t(value);
 }
 
 // Training or validation rows; keeps the arrays alive.
@@ -100,6 +107,7 @@ struct PythonJob {
               std::vector<int32_t> widths_, const std::vector<std::string>& activations,
               const std::vector<std::pair<float, float>>& activation_parameters,
               const std::string& likelihood, const std::string& optimizer,
+              const std::string& schedule,
               const Settings& settings, bool nesterov, int64_t n_steps,
               int64_t batch_size, uint64_t seed, int64_t record_every,
               Writable<float> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
@@ -137,6 +145,12 @@ struct PythonJob {
                          number(settings, "alpha"), number(settings, "beta1"),
                          number(settings, "beta2"), number(settings, "epsilon"),
                          number(settings, "weight_decay")};
+        job.schedule = {lookup<ScheduleKind>(schedule_names, schedule),
+                        count(settings, "warmup"), count(settings, "step_size"),
+                        number(settings, "gamma"), number(settings, "eta_min"),
+                        number(settings, "pct_start"), number(settings, "div_factor"),
+                        number(settings, "final_div_factor")};
+        need(job.schedule.kind != ScheduleKind::step || job.schedule.step_size > 0, "step_size");
         job.steps = n_steps;
         job.batch_size = batch_size;
         job.record_every = record_every;
@@ -209,6 +223,7 @@ NB_MODULE(_native, m) {
     m.attr("ACTIVATIONS") = nb::cast(activation_names);
     m.attr("LIKELIHOODS") = nb::cast(likelihood_names);
     m.attr("OPTIMIZERS") = nb::cast(optimizer_names);
+    m.attr("SCHEDULES") = nb::cast(schedule_names);
     m.attr("FUNCTIONS") = nb::cast(function_names);
     m.def("instruction_set", [] { return choose_kernel().isa; });
     m.def("instruction_sets", [] {
@@ -222,13 +237,16 @@ NB_MODULE(_native, m) {
     nb::class_<PythonJob>(m, "Job").def(
         nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
                  const std::vector<std::string>&, const std::vector<std::pair<float, float>>&,
-                 const std::string&, const std::string&, const Settings&, bool,
+                 const std::string&, const std::string&, const std::string&, const Settings&, bool,
                  int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
                  Writable<double>, std::optional<Writable<double>>>(),
         "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
-        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "settings"_a, "nesterov"_a,
+        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
         "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
-        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none());
+        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none())
+        .def("learning_rate", [](PythonJob& j, int64_t step) {
+            return choose_kernel().learning_rate(j.plain(), step);
+        }, "step"_a);
     m.def("train", &train, "jobs"_a, "threads"_a, "progress"_a.none());
     m.def("apply", [](const std::string& name, Vector x, Writable<float> out) {
         need(x.shape(0) == out.shape(0), "x and out differ");

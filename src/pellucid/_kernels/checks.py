@@ -7,6 +7,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array
 from .jobs import TrainingJob, n_parameters, n_records
+from .schedules import SCHEDULES
 
 #: activation -> number of parameters; the compiled module has the same list (a test compares).
 ACTIVATION_PARAMETERS = {
@@ -77,6 +78,7 @@ def check_job(job: TrainingJob) -> None:
     _number(job.beta2, "beta2", 0.0, 1.0)
     _number(job.epsilon, "epsilon", 0.0)
     _number(job.weight_decay, "weight_decay", 0.0)
+    _check_schedule(job)
     if job.nesterov and job.momentum == 0:
         raise InvalidInput("nesterov needs a momentum above 0; got momentum 0.")
     _integer(job.steps, "steps", 0, MAX_STEPS)
@@ -88,6 +90,19 @@ def check_job(job: TrainingJob) -> None:
             f"{job.steps} steps recorded every {job.record_every} make {n_records(job)} records; "
             f"raise record_every so that there are at most {MAX_RECORDS}."
         )
+
+
+def _check_schedule(job: TrainingJob) -> None:
+    _choice(job.schedule, "schedule", tuple(SCHEDULES))
+    _integer(job.warmup, "warmup", 0, MAX_STEPS)
+    _integer(job.step_size, "step_size", int(job.schedule == "step"), MAX_STEPS)
+    _number(job.gamma, "gamma", 0.0)
+    _number(job.eta_min, "eta_min", 0.0)
+    _number(job.pct_start, "pct_start", 0.0)
+    if job.pct_start > 1:
+        raise InvalidInput(f"pct_start is {job.pct_start}; it must lie between 0 and 1.")
+    _number(job.div_factor, "div_factor", 1.0)
+    _number(job.final_div_factor, "final_div_factor", 1.0)
 
 
 def _check_activations(job: TrainingJob) -> None:

@@ -32,6 +32,14 @@ class TrainingJob:
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    schedule: str = "constant"
+    warmup: int = 0
+    step_size: int = 0
+    gamma: float = 0.1
+    eta_min: float = 0.0
+    pct_start: float = 0.3
+    div_factor: float = 25.0
+    final_div_factor: float = 1e4
     steps: int = 1000
     batch_size: int = 0
     seed: int = 0

@@ -19,6 +19,7 @@ from .jobs import (
     TrainingJob,
     TrainingResult,
 )
+from .schedules import learning_rate
 
 _WORD = (1 << 64) - 1
 
@@ -111,12 +112,12 @@ class Model:
         return loss, gradient
 
 
-def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[Array], None]:
-    """The optimizer, as PyTorch defines it: a function that changes ``parameters`` in place."""
+def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[Array, float], None]:
+    """The optimizer, as PyTorch defines it: ``update(gradient, rate)`` changes ``parameters``."""
     first, second = np.zeros_like(parameters), np.zeros_like(parameters)
-    lr, decay, t = job.learning_rate, job.weight_decay, 0
+    decay, t = job.weight_decay, 0
 
-    def sgd(g: Array) -> None:
+    def sgd(g: Array, lr: float) -> None:
         if decay:
             g = g + decay * parameters
         if job.momentum:
@@ -124,7 +125,7 @@ def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[A
             g = g + job.momentum * first if job.nesterov else first
         parameters[:] -= lr * g
 
-    def rmsprop(g: Array) -> None:
+    def rmsprop(g: Array, lr: float) -> None:
         if decay:
             g = g + decay * parameters
         second[:] = job.alpha * second + (1 - job.alpha) * g * g
@@ -134,7 +135,7 @@ def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[A
             r = first
         parameters[:] -= lr * r
 
-    def adam(g: Array) -> None:
+    def adam(g: Array, lr: float) -> None:
         nonlocal t
         t += 1
         if job.optimizer == "adamw":
@@ -198,7 +199,7 @@ def train_reference(
             if recording:
                 record.add(step, loss, held_out(model, parameters))
                 last_finite[:] = parameters
-            update(gradient)
+            update(gradient, learning_rate(job, step))
             step += 1
             stepped()
         if status == "finished":

@@ -4,6 +4,7 @@
 #include "isa/network.hpp"
 #include "isa/optimizers.hpp"
 #include "isa/rows.hpp"
+#include "isa/schedules.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 namespace {
@@ -216,7 +217,7 @@ Outcome train(const Job& job, void* memory) {
             record.add(step, sum_of.loss / double(m), held_out(job, w));
             copy(w.snapshot, w.net.parameters, p);
         }
-        update(job.optimizer, w.moments);
+        update(job.optimizer, learning_rate(job, step), w.moments);
         __atomic_store_n(job.progress, step + 1, __ATOMIC_RELAXED);
     }
     double loss = __builtin_nan("");
@@ -286,6 +287,6 @@ void activate_any(const HiddenLayer& layer, const float* z, float* value, float*
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, train, apply, activate_any};
+const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, train, learning_rate, apply, activate_any};
 
 }  // namespace pellucid::PELLUCID_ISA

@@ -16,6 +16,7 @@ enum class Activation : int32_t {
 };
 enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
 enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, count };
+enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, count };
 enum class Status : int32_t { finished, interrupted, diverged };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
@@ -38,12 +39,20 @@ struct OptimizerSettings {
     double learning_rate, momentum, alpha, beta1, beta2, epsilon, weight_decay;
 };
 
+// How the learning rate changes from step to step (isa/schedules.hpp).
+struct Schedule {
+    ScheduleKind kind;
+    int64_t warmup, step_size;
+    double gamma, eta_min, pct_start, div_factor, final_div_factor;
+};
+
 struct Job {
     const int32_t* widths;      // d_0 .. d_L
     int32_t n_layers;           // L
     const HiddenLayer* hidden;  // L - 1 of them
     Likelihood likelihood;
     OptimizerSettings optimizer;
+    Schedule schedule;
     int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
     uint64_t seed;
     Rows training, validation;  // validation.n == 0: none
@@ -64,7 +73,8 @@ struct Kernel {
     const char* isa;
     size_t (*workspace_bytes)(const Job&);
     Outcome (*train)(const Job&, void* workspace);  // workspace: aligned to 64 bytes
-    // For tests: the vector functions over n numbers.
+    // For tests: the rate of one step, and the vector functions over n numbers.
+    double (*learning_rate)(const Job&, int64_t step);
     void (*apply)(Function, const float* x, float* out, int64_t n);
     void (*activate)(const HiddenLayer&, const float* z, float* value, float* slope, int64_t n);
 };

@@ -17,6 +17,13 @@ from .progress import Progress, progress_bar
 from .run import Grid, Run
 from .settings import Settings, settings_from, settings_grid
 
+#: the settings that a job has under the same name and with the same meaning
+_SAME = tuple(
+    {f.name for f in fields(Settings)}
+    & {f.name for f in fields(_kernels.TrainingJob)}
+    - {"activation", "batch_size", "step_size", "record_every"}
+)
+
 
 def train(
     network: Network | Sequence[int],
@@ -47,9 +54,7 @@ def train(
     threads, progress, engine
         As in `train_many`.
     settings
-        Fields of `Settings` other than `hidden`: activation, scheme, optimizer, learning_rate,
-        momentum, nesterov, alpha, beta1, beta2, epsilon, weight_decay, steps, batch_size, seed,
-        record_every.
+        Fields of `Settings` other than `hidden`, by their names.
 
     Raises
     ------
@@ -83,6 +88,14 @@ def train_many(
     beta2: Any = 0.999,
     epsilon: Any = 1e-8,
     weight_decay: Any = 0.0,
+    schedule: Any = "constant",
+    warmup: Any = 0,
+    step_size: Any = None,
+    gamma: Any = 0.1,
+    eta_min: Any = 0.0,
+    pct_start: Any = 0.3,
+    div_factor: Any = 25.0,
+    final_div_factor: Any = 1e4,
     steps: Any = 1000,
     batch_size: Any = None,
     record_every: Any = None,
@@ -183,17 +196,8 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         parameters=network.parameters().astype(np.float32),
         activations=tuple((a.name, a.parameters) for a in network.activations),
         likelihood=data.likelihood.name,
-        optimizer=settings.optimizer,
-        learning_rate=settings.learning_rate,
-        momentum=settings.momentum,
-        nesterov=settings.nesterov,
-        alpha=settings.alpha,
-        beta1=settings.beta1,
-        beta2=settings.beta2,
-        epsilon=settings.epsilon,
-        weight_decay=settings.weight_decay,
-        steps=settings.steps,
         batch_size=settings.batch_size or 0,
-        seed=settings.seed,
+        step_size=settings.step_size or 0,
         record_every=settings.recording_interval,
+        **{name: getattr(settings, name) for name in _SAME},
     )
