@@ -97,6 +97,8 @@ bool one_network() {
                      pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
     job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3),
                     0.5, 0.0, 0.3, 25.0, 1e4};
+    job.l1 = pick(0, 1) * 0.01;
+    job.clip_norm = pick(0, 1) * 0.5;
     job.steps = pick(0, 6);
     job.batch_size = pick(0, 1) ? pick(1, training.n) : 0;
     job.record_every = pick(1, 3);

@@ -44,6 +44,8 @@ WRONG_JOBS = {
     "eta_min": ({"eta_min": -1.0}, "eta_min is -1.0"),
     "pct_start": ({"pct_start": 1.5}, "between 0 and 1"),
     "div_factor": ({"div_factor": 0.5}, "div_factor is 0.5"),
+    "l1": ({"l1": -1.0}, "l1 is -1.0"),
+    "clip_norm": ({"clip_norm": float("nan")}, "clip_norm is nan"),
     "steps": ({"steps": -1}, "steps is -1"),
     "batch size": ({"batch_size": -1}, "batch_size is -1"),
     "seed": ({"seed": -1}, "seed is -1"),

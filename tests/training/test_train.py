@@ -1,5 +1,7 @@
 """`train` and `train_many`: what they return, what they refuse, that threads change nothing."""
 
+import dataclasses
+import inspect
 import os
 import signal
 import threading
@@ -9,7 +11,7 @@ import pytest
 
 import pellucid
 from pellucid import InvalidInput
-from pellucid.training import OPTIMIZERS
+from pellucid.training import OPTIMIZERS, Settings
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,14 @@ def test_progress_function_hears_the_end(rows):
     assert heard[-1] == (30, 30)
 
 
+def test_train_many_takes_every_setting_with_its_default():
+    parameters = inspect.signature(pellucid.train_many).parameters
+    settings = [f.name for f in dataclasses.fields(Settings)]
+    assert [name for name in parameters if name in settings] == settings
+    for field in dataclasses.fields(Settings)[1:]:
+        assert parameters[field.name].default == field.default
+
+
 @pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize(
     ("settings", "words"),
@@ -141,6 +151,9 @@ def test_progress_function_hears_the_end(rows):
         ({"pct_start": 2}, "from 0 to 1"),
         ({"div_factor": 0}, "from 1"),
         ({"warmup": 1.5}, "whole number"),
+        ({"l1": -1}, "l1"),
+        ({"clip_norm": 0}, "above 0"),
+        ({"clip_norm": -1}, "clip_norm"),
         ({"rate": 0.1}, "learning_rate"),
         ({"likelihood": "poissonish"}, "gaussian"),
         ({"engine": "warp"}, "kernel"),

@@ -25,6 +25,8 @@ REAL_SETTINGS = (
     "pct_start",
     "div_factor",
     "final_div_factor",
+    "l1",
+    "clip_norm",
 )
 
 

@@ -151,6 +151,8 @@ struct PythonJob {
                         number(settings, "pct_start"), number(settings, "div_factor"),
                         number(settings, "final_div_factor")};
         need(job.schedule.kind != ScheduleKind::step || job.schedule.step_size > 0, "step_size");
+        job.l1 = number(settings, "l1");
+        job.clip_norm = number(settings, "clip_norm");
         job.steps = n_steps;
         job.batch_size = batch_size;
         job.record_every = record_every;

@@ -78,6 +78,8 @@ def check_job(job: TrainingJob) -> None:
     _number(job.beta2, "beta2", 0.0, 1.0)
     _number(job.epsilon, "epsilon", 0.0)
     _number(job.weight_decay, "weight_decay", 0.0)
+    _number(job.l1, "l1", 0.0)
+    _number(job.clip_norm, "clip_norm", 0.0)
     _check_schedule(job)
     if job.nesterov and job.momentum == 0:
         raise InvalidInput("nesterov needs a momentum above 0; got momentum 0.")

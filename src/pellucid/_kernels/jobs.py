@@ -16,7 +16,8 @@ class TrainingJob:
 
     ``parameters`` is float32 and flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of
     shape (d_out, d_in). ``activations`` holds one (name, parameters) pair for each hidden layer.
-    ``batch_size`` 0 means all rows at every step; ``seed`` starts the shuffling of minibatches.
+    ``batch_size`` 0 means all rows at every step; ``clip_norm`` 0 means no limit;
+    ``seed`` starts the shuffling of minibatches.
     """
 
     widths: tuple[int, ...]
@@ -40,6 +41,8 @@ class TrainingJob:
     pct_start: float = 0.3
     div_factor: float = 25.0
     final_div_factor: float = 1e4
+    l1: float = 0.0
+    clip_norm: float = 0.0
     steps: int = 1000
     batch_size: int = 0
     seed: int = 0

@@ -150,6 +150,19 @@ def make_update(job: TrainingJob, parameters: Float[Array, " p"]) -> Callable[[A
     return {"sgd": sgd, "rmsprop": rmsprop, "adam": adam, "adamw": adam}[job.optimizer]
 
 
+def adjusted(
+    job: TrainingJob, parameters: Float[Array, " p"], g: Float[Array, " p"]
+) -> Float[Array, " p"]:
+    """The gradient with that of the L1 penalty added, then clipped by its global norm."""
+    if job.l1:
+        g = g + job.l1 * np.sign(parameters)
+    if job.clip_norm:
+        norm = np.sqrt(np.sum(np.square(g, dtype=np.float64)))
+        factor = float(job.clip_norm / (norm + 1e-6))
+        g = g if factor >= 1 else g * factor
+    return g
+
+
 @dataclass
 class _Record:
     steps: list[int] = field(default_factory=list)
@@ -199,6 +212,7 @@ def train_reference(
             if recording:
                 record.add(step, loss, held_out(model, parameters))
                 last_finite[:] = parameters
+            gradient = adjusted(job, parameters, gradient)
             update(gradient, learning_rate(job, step))
             step += 1
             stepped()

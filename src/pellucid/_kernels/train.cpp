@@ -3,6 +3,7 @@
 
 #include "isa/network.hpp"
 #include "isa/optimizers.hpp"
+#include "isa/penalties.hpp"
 #include "isa/rows.hpp"
 #include "isa/schedules.hpp"
 
@@ -217,6 +218,8 @@ Outcome train(const Job& job, void* memory) {
             record.add(step, sum_of.loss / double(m), held_out(job, w));
             copy(w.snapshot, w.net.parameters, p);
         }
+        if (job.l1 > 0) add_l1(float(job.l1), w.net.parameters, w.net.gradient, padded(p));
+        if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, padded(p));
         update(job.optimizer, learning_rate(job, step), w.moments);
         __atomic_store_n(job.progress, step + 1, __ATOMIC_RELAXED);
     }

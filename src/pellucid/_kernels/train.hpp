@@ -53,6 +53,7 @@ struct Job {
     Likelihood likelihood;
     OptimizerSettings optimizer;
     Schedule schedule;
+    double l1, clip_norm;       // penalty l1 |parameters|_1; limit of the gradient's norm, 0: none
     int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
     uint64_t seed;
     Rows training, validation;  // validation.n == 0: none

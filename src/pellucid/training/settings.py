@@ -44,6 +44,8 @@ class Settings:
     pct_start: float = 0.3
     div_factor: float = 25.0
     final_div_factor: float = 1e4
+    l1: float = 0.0
+    clip_norm: float | None = None
     steps: int = 1000
     batch_size: int | None = None
     record_every: int | None = None
@@ -72,7 +74,7 @@ _WHOLE = {
     "warmup": 0,
     "step_size": 1,
 }
-_OPTIONAL = ("batch_size", "record_every", "step_size")
+_OPTIONAL = ("batch_size", "record_every", "step_size", "clip_norm")
 _REAL = {
     "learning_rate": math.inf,
     "momentum": 1.0,
@@ -86,6 +88,8 @@ _REAL = {
     "pct_start": 1.0,
     "div_factor": math.inf,
     "final_div_factor": math.inf,
+    "l1": math.inf,
+    "clip_norm": math.inf,
 }
 _AT_LEAST_ONE = ("div_factor", "final_div_factor")
 _LISTS = (list, tuple, range, np.ndarray)
@@ -101,6 +105,8 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     settings = Settings(**{name: _checked(name, value) for name, value in values.items()})
     if settings.nesterov and settings.momentum == 0:
         raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
+    if settings.clip_norm == 0:
+        raise InvalidInput("clip_norm is 0; it needs a number above 0, or None for no limit.")
     if settings.schedule == "step" and settings.step_size is None:
         raise InvalidInput('schedule "step" needs step_size, the steps between two reductions.')
     return settings
@@ -134,14 +140,12 @@ def _checked(name: str, value: Any) -> Any:
         return _hidden_widths(value)
     if name == "activation":
         return as_activation(value)
+    if value is None and name in _OPTIONAL:
+        return None
     if name in _CHOICES:
         return _choice(name, value, _CHOICES[name])
     if name in _WHOLE:
-        return (
-            None
-            if value is None and name in _OPTIONAL
-            else _whole_number(name, value, _WHOLE[name])
-        )
+        return _whole_number(name, value, _WHOLE[name])
     if name in _REAL:
         return _real_number(name, value, float(name in _AT_LEAST_ONE), _REAL[name])
     return bool(value)

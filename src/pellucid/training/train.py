@@ -21,7 +21,7 @@ from .settings import Settings, settings_from, settings_grid
 _SAME = tuple(
     {f.name for f in fields(Settings)}
     & {f.name for f in fields(_kernels.TrainingJob)}
-    - {"activation", "batch_size", "step_size", "record_every"}
+    - {"activation", "batch_size", "step_size", "clip_norm", "record_every"}
 )
 
 
@@ -96,6 +96,8 @@ def train_many(
     pct_start: Any = 0.3,
     div_factor: Any = 25.0,
     final_div_factor: Any = 1e4,
+    l1: Any = 0.0,
+    clip_norm: Any = None,
     steps: Any = 1000,
     batch_size: Any = None,
     record_every: Any = None,
@@ -198,6 +200,7 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         likelihood=data.likelihood.name,
         batch_size=settings.batch_size or 0,
         step_size=settings.step_size or 0,
+        clip_norm=settings.clip_norm or 0.0,
         record_every=settings.recording_interval,
         **{name: getattr(settings, name) for name in _SAME},
     )
