@@ -10,8 +10,10 @@ import torch
 
 from pellucid import likelihoods, network
 from pellucid._kernels import ReferenceFunctions, TrainingJob, native_module, train_networks
+from pellucid._kernels.jobs import Weights
 from pellucid._kernels.reference import train_reference
 
+NO_WEIGHTS = Weights()
 FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.as_likelihood)
 
 
@@ -68,10 +70,12 @@ def assert_close(result, expected, tolerance=2e-4):
         )
 
 
-def assert_kernel_is_twin(X, y, job, tolerance=2e-4, **options):
+def assert_kernel_is_twin(X, y, job, tolerance=2e-4, weights=NO_WEIGHTS, **options):
     """On every instruction set of this machine the kernel gives what the twin gives."""
     validation = options.get("X_validation"), options.get("y_validation")
-    expected = reference(X, y, job, validation=None if validation[0] is None else validation)
+    validation = None if validation[0] is None else validation
+    expected = reference(X, y, job, validation=validation, weights=weights)
+    options |= {"sample_weight": weights.samples, "class_weight": weights.classes}
     with pytest.MonkeyPatch.context() as environment:
         for isa in instruction_sets():
             environment.setenv("PELLUCID_ISA", isa)

@@ -45,12 +45,15 @@ std::vector<T> exactly(size_t n) {
 struct Data {
     std::vector<float> X, targets;
     std::vector<int32_t> labels;
+    std::vector<float> weights;
     int n;
 
     Data(int n, int d_in, int d_out, bool labelled)
         : X(exactly<float>(size_t(n) * d_in)),
           targets(exactly<float>(labelled ? 0 : size_t(n) * d_out)),
-          labels(exactly<int32_t>(labelled ? n : 0)), n(n) {
+          labels(exactly<int32_t>(labelled ? n : 0)),
+          weights(exactly<float>(pick(0, 2) ? 0 : size_t(n))), n(n) {
+        for (float& u : weights) u = float(pick(0, 2));
         for (float& x : X) x = normal();
         for (float& y : targets) y = float(pick(0, 1));
         for (int32_t& y : labels) y = pick(0, d_out - 1);
@@ -58,7 +61,8 @@ struct Data {
 
     Rows rows() const {
         return {X.data(), labels.empty() ? nullptr : labels.data(),
-                labels.empty() ? targets.data() : nullptr, n};
+                labels.empty() ? targets.data() : nullptr, n,
+                weights.empty() ? nullptr : weights.data()};
     }
 };
 
@@ -97,6 +101,10 @@ bool one_network() {
                      pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
     job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3),
                     0.5, 0.0, 0.3, 25.0, 1e4};
+    auto class_weights = exactly<float>(widths.back());
+    for (float& w : class_weights) w = float(pick(0, 2));
+    if (labelled && pick(0, 1)) job.class_weights = class_weights.data();
+    if (labelled) job.label_smoothing = pick(0, 1) * 0.1;
     job.l1 = pick(0, 1) * 0.01;
     job.clip_norm = pick(0, 1) * 0.5;
     job.steps = pick(0, 6);

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Array
-from .jobs import TrainingJob, TrainingResult, n_records
+from .jobs import TrainingJob, TrainingResult, Weights, n_records
 
 #: the fields of a job that the compiled module takes as one table of real numbers
 REAL_SETTINGS = (
@@ -27,6 +27,7 @@ REAL_SETTINGS = (
     "final_div_factor",
     "l1",
     "clip_norm",
+    "label_smoothing",
 )
 
 
@@ -38,22 +39,25 @@ def train_native(
     validation: tuple[Array, Array] | None,
     threads: int,
     progress: Callable[[int, int], object] | None,
+    weights: Weights,
 ) -> list[TrainingResult]:
     """Train checked jobs on checked data (see `checks`); the module fills the arrays made here."""
-    training_rows = _rows(native, X, y)
+    training_rows = _rows(native, X, y, weights.samples)
     validation_rows = None if validation is None else _rows(native, *validation)
     buffers = [job_arrays(job, validation is not None) for job in jobs]
     native_jobs = [
-        native_job(native, training_rows, validation_rows, job, arrays)
+        native_job(native, training_rows, validation_rows, job, arrays, weights.classes)
         for job, arrays in zip(jobs, buffers, strict=True)
     ]
     outcomes = native.train(native_jobs, threads, progress)
     return [_result(arrays, *outcome) for arrays, outcome in zip(buffers, outcomes, strict=True)]
 
 
-def _rows(native: ModuleType, X: Array, y: Array) -> Any:
+def _rows(native: ModuleType, X: Array, y: Array, weights: Array | None = None) -> Any:
     labelled = y.dtype == np.int32
-    return native.Data(X, labels=y if labelled else None, targets=None if labelled else y)
+    return native.Data(
+        X, labels=y if labelled else None, targets=None if labelled else y, weights=weights
+    )
 
 
 def job_arrays(job: TrainingJob, validated: bool) -> tuple[Array, Array, Array, Array]:
@@ -64,7 +68,12 @@ def job_arrays(job: TrainingJob, validated: bool) -> tuple[Array, Array, Array, 
 
 
 def native_job(
-    native: ModuleType, training: Any, validation: Any, job: TrainingJob, arrays: tuple[Array, ...]
+    native: ModuleType,
+    training: Any,
+    validation: Any,
+    job: TrainingJob,
+    arrays: tuple[Array, ...],
+    class_weights: Array | None = None,
 ) -> Any:
     parameters, steps, losses, validation_losses = arrays
     return native.Job(
@@ -86,6 +95,7 @@ def native_job(
         steps,
         losses,
         None if validation is None else validation_losses,
+        class_weights,
     )
 
 

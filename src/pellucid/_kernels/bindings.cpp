@@ -70,24 +70,34 @@ struct Data {
     Matrix X;
     std::optional<Labels> labels;
     std::optional<Matrix> targets;
+    std::optional<Vector> weights;
+    int32_t lowest = 0, highest = 0;  // label
 
-    Data(Matrix X, std::optional<Labels> labels, std::optional<Matrix> targets)
-        : X(X), labels(labels), targets(targets) {
+    Data(Matrix X, std::optional<Labels> labels, std::optional<Matrix> targets,
+         std::optional<Vector> weights)
+        : X(X), labels(labels), targets(targets), weights(weights) {
         need(labels.has_value() != targets.has_value(), "give labels or targets");
         need(X.shape(0) > 0 && X.shape(0) < (size_t(1) << 31), "1 to 2^31 - 1 rows");
         need((labels ? labels->shape(0) : targets->shape(0)) == X.shape(0), "rows differ");
+        need(!weights || weights->shape(0) == X.shape(0), "rows differ");
+        if (labels) {
+            const int32_t* first = labels->data();
+            const auto ends = std::minmax_element(first, first + labels->shape(0));
+            lowest = *ends.first, highest = *ends.second;
+        }
     }
 
     Rows rows() const {
         return {X.data(), labels ? labels->data() : nullptr, targets ? targets->data() : nullptr,
-                int64_t(X.shape(0))};
+                int64_t(X.shape(0)), weights ? weights->data() : nullptr};
     }
 
-    // Labels outside 0 .. d_out - 1 would only match no class; shapes would read out of bounds.
+    // Shapes and labels that differ would read out of bounds.
     void check(const std::vector<int32_t>& widths, Likelihood likelihood) const {
         need(int64_t(X.shape(1)) == widths.front(), "X and widths differ");
         need((likelihood == Likelihood::categorical) == labels.has_value(),
              "labels belong to the categorical likelihood, targets to the others");
+        need(!labels || (lowest >= 0 && highest < widths.back()), "labels and widths differ");
         need(!targets || int64_t(targets->shape(1)) == widths.back(), "targets and widths differ");
     }
 };
@@ -101,6 +111,7 @@ struct PythonJob {
     Writable<int64_t> steps;
     Writable<double> losses;
     std::optional<Writable<double>> validation_losses;
+    std::optional<Vector> class_weights;
     std::shared_ptr<Data> training, validation;
 
     PythonJob(std::shared_ptr<Data> training_rows, std::shared_ptr<Data> validation_rows,
@@ -111,9 +122,10 @@ struct PythonJob {
               const Settings& settings, bool nesterov, int64_t n_steps,
               int64_t batch_size, uint64_t seed, int64_t record_every,
               Writable<float> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
-              std::optional<Writable<double>> validation_losses_)
+              std::optional<Writable<double>> validation_losses_,
+              std::optional<Vector> class_weights_)
         : widths(std::move(widths_)), parameters(parameters_), steps(steps_), losses(losses_),
-          validation_losses(validation_losses_), training(std::move(training_rows)),
+          validation_losses(validation_losses_), class_weights(class_weights_), training(std::move(training_rows)),
           validation(std::move(validation_rows)) {
         need(widths.size() >= 2, "widths: input and output at least");
         need(activations.size() + 2 == widths.size(), "one activation for each hidden layer");
@@ -153,6 +165,11 @@ struct PythonJob {
         need(job.schedule.kind != ScheduleKind::step || job.schedule.step_size > 0, "step_size");
         job.l1 = number(settings, "l1");
         job.clip_norm = number(settings, "clip_norm");
+        job.label_smoothing = number(settings, "label_smoothing");
+        need((!class_weights && job.label_smoothing == 0) ||
+                 job.likelihood == Likelihood::categorical, "classes need labels");
+        need(!class_weights || int64_t(class_weights->shape(0)) == widths.back(),
+             "one weight for each class");
         job.steps = n_steps;
         job.batch_size = batch_size;
         job.record_every = record_every;
@@ -164,6 +181,7 @@ struct PythonJob {
         j.widths = widths.data();
         j.n_layers = int32_t(widths.size()) - 1;
         j.hidden = hidden.data();
+        j.class_weights = class_weights ? class_weights->data() : nullptr;
         j.training = training->rows();
         j.validation = validation ? validation->rows() : Rows{};
         j.parameters = parameters.data();
@@ -234,18 +252,19 @@ NB_MODULE(_native, m) {
         return names;
     });
     nb::class_<Data>(m, "Data").def(
-        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>>(), "X"_a,
-        "labels"_a.none(), "targets"_a.none());
+        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>, std::optional<Vector>>(),
+        "X"_a, "labels"_a.none(), "targets"_a.none(), "weights"_a.none() = nb::none());
     nb::class_<PythonJob>(m, "Job").def(
         nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
                  const std::vector<std::string>&, const std::vector<std::pair<float, float>>&,
                  const std::string&, const std::string&, const std::string&, const Settings&, bool,
                  int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
-                 Writable<double>, std::optional<Writable<double>>>(),
+                 Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
         "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
         "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
         "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
-        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none())
+        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none(),
+        "class_weights"_a.none() = nb::none())
         .def("learning_rate", [](PythonJob& j, int64_t step) {
             return choose_kernel().learning_rate(j.plain(), step);
         }, "step"_a);

@@ -43,10 +43,19 @@ class TrainingJob:
     final_div_factor: float = 1e4
     l1: float = 0.0
     clip_norm: float = 0.0
+    label_smoothing: float = 0.0
     steps: int = 1000
     batch_size: int = 0
     seed: int = 0
     record_every: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How much each training row (n,) and each class (d_L,) counts: float32, or None for 1 each."""
+
+    samples: Array | None = None
+    classes: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

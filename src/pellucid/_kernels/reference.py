@@ -14,14 +14,16 @@ import numpy as np
 from .._shapes import Array, Float, Int
 from .jobs import (
     ActivationFunctions,
-    LikelihoodFunctions,
     ReferenceFunctions,
     TrainingJob,
     TrainingResult,
+    Weights,
 )
 from .schedules import learning_rate
+from .weighting import Objective, SoftLabels
 
 _WORD = (1 << 64) - 1
+_NO_WEIGHTS = Weights()
 
 
 def splitmix64(seed: int) -> Iterator[int]:
@@ -74,12 +76,18 @@ class Model:
 
     widths: tuple[int, ...]
     activations: list[ActivationFunctions]
-    likelihood: LikelihoodFunctions
+    objective: Objective
 
-    def loss(self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"], y: Array) -> float:
+    def loss(
+        self,
+        parameters: Float[Array, " p"],
+        x: Float[Array, "n d_in"],
+        y: Array,
+        weights: Array | None = None,
+    ) -> float:
         """Mean loss over the rows."""
         *_, (_, outputs) = self._forward(parameters, x)
-        return float(np.mean(self.likelihood.loss(outputs, y)))
+        return self.objective.loss(outputs, y, weights)
 
     def _forward(self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"]) -> list[Any]:
         layers, h, passed = split(parameters, self.widths), x, []
@@ -91,15 +99,19 @@ class Model:
         return passed
 
     def loss_and_gradient(
-        self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"], y: Array
+        self,
+        parameters: Float[Array, " p"],
+        x: Float[Array, "n d_in"],
+        y: Array,
+        weights_of_rows: Array | None = None,
     ) -> tuple[float, Float[Array, " p"]]:
         """Mean loss over the rows and its gradient, in the order of the flat parameters."""
         passed = self._forward(parameters, x)
         outputs = passed[-1][1]
-        loss = float(np.mean(self.likelihood.loss(outputs, y)))
+        loss = self.objective.loss(outputs, y, weights_of_rows)
         gradient = np.empty_like(parameters)
         weights, gradients = split(parameters, self.widths), split(gradient, self.widths)
-        delta = self.likelihood.gradient(outputs, y) / len(x)  # d loss / d z, last layer
+        delta = self.objective.gradient(outputs, y, weights_of_rows)  # d loss / d z, last layer
         for layer in reversed(range(len(weights))):
             dW, db = gradients[layer]
             h, _ = passed[layer]
@@ -184,6 +196,7 @@ def train_reference(
     validation: tuple[Array, Array] | None = None,
     stopped: Callable[[], bool] = lambda: False,
     stepped: Callable[[], None] = lambda: None,
+    weights: Weights = _NO_WEIGHTS,
     dtype: Any = np.float32,
 ) -> TrainingResult:
     """Train one network; ``stopped`` is asked and ``stepped`` told once a step.
@@ -196,7 +209,7 @@ def train_reference(
     model = Model(
         job.widths,
         [functions.activation(name, values) for name, values in job.activations],
-        functions.likelihood(job.likelihood),
+        _objective(job, functions, weights),
     )
     parameters = np.array(job.parameters, dtype=dtype)
     update, rows_of = make_update(job, parameters), batches(len(X), job.batch_size, job.seed)
@@ -205,7 +218,8 @@ def train_reference(
     with np.errstate(all="ignore"):
         while step < job.steps and not stopped():
             rows, recording = next(rows_of), step % job.record_every == 0
-            loss, gradient = model.loss_and_gradient(parameters, X[rows], y[rows])
+            u = None if weights.samples is None else weights.samples[rows]
+            loss, gradient = model.loss_and_gradient(parameters, X[rows], y[rows], u)
             if not np.isfinite(loss) or (recording and not np.isfinite(parameters).all()):
                 status = "diverged"
                 break
@@ -218,7 +232,7 @@ def train_reference(
             stepped()
         if status == "finished":
             status = "finished" if step == job.steps else "interrupted"
-            loss = model.loss(parameters, X, y)
+            loss = model.loss(parameters, X, y, weights.samples)
             if not (np.isfinite(loss) and np.isfinite(parameters).all()):
                 status = "diverged"
         if status == "diverged":
@@ -234,6 +248,14 @@ def train_reference(
         status=status,
         steps_done=step,
     )
+
+
+def _objective(job: TrainingJob, functions: ReferenceFunctions, weights: Weights) -> Objective:
+    """The likelihood, softened where class weights or label smoothing ask for it."""
+    if weights.classes is None and not job.label_smoothing:
+        return Objective(functions.likelihood(job.likelihood))
+    each = np.ones(job.widths[-1]) if weights.classes is None else weights.classes
+    return Objective(SoftLabels(each, job.label_smoothing), weights.classes)
 
 
 def _held_out(

@@ -17,11 +17,12 @@ struct Workspace {
     int32_t* order;    // the permutation of minibatches
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
-    float *x, *targets;
+    float *x, *targets, *weights;
     int32_t* labels;
     // One tile for evaluation.
-    float *x_one, *targets_one;
+    float *x_one, *targets_one, *weights_one;
     int32_t* labels_one;
+    double total_weight;  // of all training rows
 };
 
 int64_t batch_rows(const Job& job) {
@@ -49,9 +50,11 @@ Workspace plan(const Job& job, Arena& arena) {
     w.x = arena.take<float>(rows * d_in);
     w.targets = arena.take<float>(labelled ? 0 : rows * d_out);
     w.labels = arena.take<int32_t>(labelled ? rows : 0);
+    w.weights = arena.take<float>(job.training.weights ? rows : 0);
     w.x_one = arena.take<float>(largest_tile * d_in);
     w.targets_one = arena.take<float>(labelled ? 0 : largest_tile * d_out);
     w.labels_one = arena.take<int32_t>(labelled ? largest_tile : 0);
+    w.weights_one = arena.take<float>(largest_tile);
     return w;
 }
 
@@ -66,6 +69,7 @@ struct TileMemory {
     float* x;
     float* targets;
     int32_t* labels;
+    float* weights;  // null where all rows count the same
 };
 
 // Calls visit.operator()<VB>(first row, valid rows) for one tile after the other.
@@ -90,13 +94,15 @@ void fill(const Job& job, const Rows& rows, const Selection& selection, int R,
         gather(rows.labels, selection, R, to.labels);
     else
         gather(rows.targets, job.widths[job.n_layers], selection, R, to.targets);
+    if (rows.weights) gather(rows.weights, 1, selection, R, to.weights);
 }
 
 TileMemory packed_tile(const Job& job, const Workspace& w, int64_t first) {
     const bool labelled = job.likelihood == Likelihood::categorical;
     return {w.x + first * job.widths[0],
             labelled ? nullptr : w.targets + first * job.widths[job.n_layers],
-            labelled ? w.labels + first : nullptr};
+            labelled ? w.labels + first : nullptr,
+            job.training.weights ? w.weights + first : nullptr};
 }
 
 void pack(const Job& job, const Workspace& w) {
@@ -109,33 +115,48 @@ template <int VB>
 PELLUCID_INLINE void tile_losses(const Network& net, const TileMemory& tile, int valid,
                                  float weight, bool want_loss, LossSum& sum_of) {
     const Layer& last = net.layers[net.n_layers - 1];
-    const Targets y{tile.labels, tile.targets, valid};
+    const Targets y{tile.labels, tile.targets, tile.weights, valid};
     if (want_loss)
-        losses<VB, true>(net.likelihood, last.h, last.n_out, y, weight, last.h, sum_of);
+        losses<VB, true>(net.likelihood, net.softening, last.h, last.n_out, y, weight, last.h, sum_of);
     else
-        losses<VB, false>(net.likelihood, last.h, last.n_out, y, weight, last.h, sum_of);
+        losses<VB, false>(net.likelihood, net.softening, last.h, last.n_out, y, weight, last.h, sum_of);
 }
+
+// What the summed loss of these rows is divided by: their number, or their total weight.
+double total_weight(const Job& job, const Rows& rows, const Selection& of) {
+    if (!rows.weights && !job.class_weights) return double(of.valid);
+    double total = 0;
+    for (int r = 0; r < of.valid; ++r) {
+        const double u = rows.weights ? rows.weights[of[r]] : 1;
+        total += job.class_weights ? u * job.class_weights[rows.labels[of[r]]] : u;
+    }
+    return total;
+}
+
+double mean(double sum, double total) { return total > 0 ? sum / total : 0; }
 
 // Mean loss over rows; nan where it or an output is not finite.
 double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
     LossSum sum_of;
-    const TileMemory tile{w.x_one, w.targets_one, w.labels_one};
+    const TileMemory tile{w.x_one, w.targets_one, w.labels_one,
+                          rows.weights ? w.weights_one : nullptr};
     for_tiles(w.net.largest_vb, rows.n, [&]<int VB>(int64_t first, int valid) {
         fill(job, rows, {nullptr, first, valid}, VB * L, tile);
         forward_pass<VB>(w.net, tile.x);
         tile_losses<VB>(w.net, tile, valid, 0.0f, true, sum_of);
     });
-    return sum_of.finite() ? sum_of.loss / double(rows.n) : __builtin_nan("");
+    const double total = total_weight(job, rows, {nullptr, 0, int(rows.n)});
+    return sum_of.finite() ? mean(sum_of.loss, total) : __builtin_nan("");
 }
 
-// Loss and gradient over the rows order[first] .. order[first + m - 1].
+// Loss and gradient over the rows order[first] .. order[first + m - 1] of this total weight.
 LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int64_t m,
-                          bool want_loss) {
+                          double total, bool want_loss) {
     LossSum sum_of;
-    const float weight = 1.0f / float(m);
+    const float weight = total > 0 ? 1.0f / float(total) : 0.0f;
     clear_gradient(w.net);
     for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
-        TileMemory tile{w.x, w.targets, w.labels};
+        TileMemory tile{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
         if (w.full_batch)
             tile = packed_tile(job, w, at);
         else
@@ -180,6 +201,7 @@ void start(const Job& job, Workspace& w) {
         __builtin_memset(zero, 0, sizeof(float) * size_t(p));
     __builtin_memset(w.net.lanes, 0, sizeof(float) * size_t(w.net.n_lanes * L));
     copy(w.net.parameters, job.parameters, w.net.n_parameters);
+    w.total_weight = total_weight(job, job.training, {nullptr, 0, int(job.training.n)});
     copy(w.snapshot, job.parameters, w.net.n_parameters);
     if (w.full_batch)
         pack(job, w);
@@ -208,14 +230,17 @@ Outcome train(const Job& job, void* memory) {
         }
         const int64_t m = n - next_row < batch ? n - next_row : batch;
         const bool recording = step % job.record_every == 0;
-        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, recording);
+        const double total =
+            w.full_batch ? w.total_weight
+                         : total_weight(job, job.training, {w.order, next_row, int(m)});
+        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, total, recording);
         next_row += m;
         if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, p))) {
             status = Status::diverged;
             break;
         }
         if (recording) {
-            record.add(step, sum_of.loss / double(m), held_out(job, w));
+            record.add(step, mean(sum_of.loss, total), held_out(job, w));
             copy(w.snapshot, w.net.parameters, p);
         }
         if (job.l1 > 0) add_l1(float(job.l1), w.net.parameters, w.net.gradient, padded(p));

@@ -26,6 +26,7 @@ struct Rows {
     const int32_t* labels;
     const float* targets;
     int64_t n;
+    const float* weights;  // of each row, or null where all count the same
 };
 
 struct HiddenLayer {
@@ -51,6 +52,8 @@ struct Job {
     int32_t n_layers;           // L
     const HiddenLayer* hidden;  // L - 1 of them
     Likelihood likelihood;
+    const float* class_weights;  // (d_L), or null; both for the categorical likelihood alone
+    double label_smoothing;
     OptimizerSettings optimizer;
     Schedule schedule;
     double l1, clip_norm;       // penalty l1 |parameters|_1; limit of the gradient's norm, 0: none

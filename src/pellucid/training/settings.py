@@ -46,6 +46,7 @@ class Settings:
     final_div_factor: float = 1e4
     l1: float = 0.0
     clip_norm: float | None = None
+    label_smoothing: float = 0.0
     steps: int = 1000
     batch_size: int | None = None
     record_every: int | None = None
@@ -90,6 +91,7 @@ _REAL = {
     "final_div_factor": math.inf,
     "l1": math.inf,
     "clip_norm": math.inf,
+    "label_smoothing": 1.0,
 }
 _AT_LEAST_ONE = ("div_factor", "final_div_factor")
 _LISTS = (list, tuple, range, np.ndarray)
@@ -105,6 +107,8 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     settings = Settings(**{name: _checked(name, value) for name, value in values.items()})
     if settings.nesterov and settings.momentum == 0:
         raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
+    if settings.label_smoothing == 1:
+        raise InvalidInput("label_smoothing is 1; it needs a number below 1, such as 0.1.")
     if settings.clip_norm == 0:
         raise InvalidInput("clip_norm is 0; it needs a number above 0, or None for no limit.")
     if settings.schedule == "step" and settings.step_size is None:

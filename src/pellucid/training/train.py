@@ -32,6 +32,8 @@ def train(
     *,
     likelihood: str | Likelihood | None = None,
     validation: Validation | None = None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: ArrayLike | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
@@ -51,6 +53,9 @@ def train(
         the last for real numbers. Losses are in nats.
     validation
         A pair (X, y) of held-out rows whose loss is recorded too; they never change the training.
+    sample_weight, class_weight
+        How much each row (n,) and, for labels, each class (d_out,) counts; the training loss is
+        then the weighted mean over the rows of a batch.
     threads, progress, engine
         As in `train_many`.
     settings
@@ -67,7 +72,7 @@ def train(
         start = network
     else:
         start = initialize(widths, activation=one.activation, scheme=one.scheme, seed=one.seed)
-    data = training_data(X, y, likelihood, start.d_out, validation)
+    data = training_data(X, y, likelihood, start.d_out, validation, sample_weight, class_weight)
     return _run([(one, start)], data, threads, progress, engine)[0]
 
 
@@ -98,11 +103,14 @@ def train_many(
     final_div_factor: Any = 1e4,
     l1: Any = 0.0,
     clip_norm: Any = None,
+    label_smoothing: Any = 0.0,
     steps: Any = 1000,
     batch_size: Any = None,
     record_every: Any = None,
     likelihood: str | Likelihood | None = None,
     validation: Validation | None = None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: ArrayLike | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
@@ -115,8 +123,8 @@ def train_many(
 
     Parameters
     ----------
-    X, y, likelihood, validation
-        As in `train`; the output width follows from `y`.
+    X, y, likelihood, validation, sample_weight, class_weight
+        As in `train`, the same for all networks; the output width follows from `y`.
     threads
         How many networks train at once; by default one for each processor.
     progress
@@ -137,7 +145,7 @@ def train_many(
     """
     arguments = dict(locals())
     grid = settings_grid({f.name: arguments[f.name] for f in fields(Settings)})
-    data = training_data(X, y, likelihood, None, validation)
+    data = training_data(X, y, likelihood, None, validation, sample_weight, class_weight)
     jobs = [(one, _initial(one, data)) for one in grid]
     return Grid(tuple(_run(jobs, data, threads, progress, engine)))
 
@@ -164,6 +172,8 @@ def _run(
             jobs,
             X_validation=data.X_validation,
             y_validation=data.y_validation,
+            sample_weight=data.sample_weight,
+            class_weight=data.class_weight,
             threads=threads or 0,
             progress=report,
             engine=engine,

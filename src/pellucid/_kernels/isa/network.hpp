@@ -29,6 +29,7 @@ struct Network {
     Layer* layers;
     int n_layers;
     Likelihood likelihood;
+    Softening softening;
     int64_t n_parameters;
     float *parameters, *gradient;  // padded to a multiple of L
     float* transposed;             // tile of the widest input of a wide layer
@@ -84,6 +85,8 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
     Network net{};
     net.n_layers = job.n_layers;
     net.likelihood = job.likelihood;
+    net.softening = {job.class_weights, float(job.label_smoothing),
+                     !job.class_weights && job.label_smoothing == 0};
     net.largest_vb = choose_vb(job, batch);
     const int64_t tiles = (batch + net.largest_vb * L - 1) / (net.largest_vb * L);
     net.layers = arena.take<Layer>(job.n_layers);
