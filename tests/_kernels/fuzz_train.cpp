@@ -105,6 +105,7 @@ bool one_network() {
     for (float& w : class_weights) w = float(pick(0, 2));
     if (labelled && pick(0, 1)) job.class_weights = class_weights.data();
     if (labelled) job.label_smoothing = pick(0, 1) * 0.1;
+    if (validated) job.patience = pick(0, 2);
     job.l1 = pick(0, 1) * 0.01;
     job.clip_norm = pick(0, 1) * 0.5;
     job.steps = pick(0, 6);
@@ -133,7 +134,7 @@ bool one_network() {
         std::free(memory);
         if (o.n_recorded < 1 || o.n_recorded > int64_t(records)) return false;
         const bool finite = std::isfinite(losses[size_t(o.n_recorded) - 1]);
-        if (finite != (o.status == Status::finished)) return false;
+        if (finite == (o.status == Status::diverged)) return false;
         for (float w : parameters)
             if (!std::isfinite(w)) return false;
         if (run == 0)

@@ -162,6 +162,8 @@ def test_train_many_takes_every_setting_with_its_default():
         ({"sample_weight": [1, 2]}, "one for each row"),
         ({"sample_weight": ["a"] * 120}, "numbers"),
         ({"sample_weight": np.zeros(120)}, "above 0"),
+        ({"patience": 0}, "at least 1"),
+        ({"patience": 3}, "validation"),
         ({"rate": 0.1}, "learning_rate"),
         ({"likelihood": "poissonish"}, "gaussian"),
         ({"engine": "warp"}, "kernel"),

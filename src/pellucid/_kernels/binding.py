@@ -28,6 +28,7 @@ REAL_SETTINGS = (
     "l1",
     "clip_norm",
     "label_smoothing",
+    "patience",
 )
 
 
@@ -100,7 +101,7 @@ def native_job(
 
 
 def _result(
-    arrays: tuple[Array, ...], status: str, steps_done: int, n_recorded: int
+    arrays: tuple[Array, ...], status: str, steps_done: int, n_recorded: int, best_step: int
 ) -> TrainingResult:
     parameters, steps, losses, validation_losses = arrays
     return TrainingResult(
@@ -110,4 +111,5 @@ def _result(
         validation_losses=validation_losses[:n_recorded].copy(),
         status=status,
         steps_done=steps_done,
+        best_step=None if best_step < 0 else best_step,
     )

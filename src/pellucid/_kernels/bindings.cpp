@@ -29,7 +29,8 @@ const std::vector<std::string> activation_names{
 const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
 const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw"};
 const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle"};
-const std::vector<std::string> status_names{"finished", "interrupted", "diverged"};
+const std::vector<std::string> status_names{"finished", "interrupted", "diverged",
+                                            "stopped early"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
                                               "square_root"};
 
@@ -170,6 +171,8 @@ struct PythonJob {
                  job.likelihood == Likelihood::categorical, "classes need labels");
         need(!class_weights || int64_t(class_weights->shape(0)) == widths.back(),
              "one weight for each class");
+        job.patience = count(settings, "patience");
+        need(job.patience == 0 || validation, "patience needs validation rows");
         job.steps = n_steps;
         job.batch_size = batch_size;
         job.record_every = record_every;
@@ -204,7 +207,7 @@ bool interrupted_by(const F& call) {
     return false;
 }
 
-// The outcome of each job: (status, steps done, records).
+// The outcome of each job: (status, steps done, records, best step or -1).
 nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress) {
     std::vector<Job> jobs;
     int64_t total = 0;
@@ -232,7 +235,8 @@ nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object p
     nb::list outcomes;
     for (const Outcome& o : pool.outcomes())
         outcomes.append(
-            nb::make_tuple(status_names[size_t(o.status)], o.steps_done, o.n_recorded));
+            nb::make_tuple(status_names[size_t(o.status)], o.steps_done,
+                                       o.n_recorded, o.best_step));
     return outcomes;
 }
 

@@ -88,6 +88,7 @@ def check_job(job: TrainingJob) -> None:
     _check_schedule(job)
     if job.nesterov and job.momentum == 0:
         raise InvalidInput("nesterov needs a momentum above 0; got momentum 0.")
+    _integer(job.patience, "patience", 0, MAX_STEPS)
     _integer(job.steps, "steps", 0, MAX_STEPS)
     _integer(job.batch_size, "batch_size", 0, MAX_ROWS)
     _integer(job.seed, "seed", 0, 2**64 - 1)

@@ -64,6 +64,8 @@ def train_networks(
         return []
     X, y = check_data(X, y, jobs, "X", "y")
     validation = _validation(X_validation, y_validation, jobs)
+    if validation is None and any(job.patience for job in jobs):
+        raise InvalidInput("patience needs validation rows, whose loss decides; there are none.")
     held_out = None if validation is None else validation[1]
     weights = check_weights(sample_weight, class_weight, y, held_out, jobs)
     native = _choose(engine)

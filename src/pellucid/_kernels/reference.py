@@ -187,6 +187,22 @@ class _Record:
         self.validation.append(validation)
 
 
+@dataclass
+class _Best:
+    """The lowest validation loss so far; nan is never lower."""
+
+    loss: float = float("inf")
+    step: int | None = None
+    waited: int = 0
+
+    def improves(self, validation: float, step: int) -> bool:
+        self.waited += 1
+        if not validation < self.loss:
+            return False
+        self.loss, self.step, self.waited = validation, step, 0
+        return True
+
+
 def train_reference(
     X: Float[Array, "n d_in"],
     y: Array,
@@ -213,7 +229,7 @@ def train_reference(
     )
     parameters = np.array(job.parameters, dtype=dtype)
     update, rows_of = make_update(job, parameters), batches(len(X), job.batch_size, job.seed)
-    record, last_finite = _Record(), parameters.copy()
+    record, kept, best = _Record(), parameters.copy(), _Best()
     status, step = "finished", 0
     with np.errstate(all="ignore"):
         while step < job.steps and not stopped():
@@ -224,22 +240,32 @@ def train_reference(
                 status = "diverged"
                 break
             if recording:
-                record.add(step, loss, held_out(model, parameters))
-                last_finite[:] = parameters
+                validation_loss = held_out(model, parameters)
+                if not job.patience or best.improves(validation_loss, step):
+                    kept[:] = parameters
+                elif best.waited >= job.patience:
+                    status = "stopped early"  # what ends a run records this step
+                    break
+                record.add(step, loss, validation_loss)
             gradient = adjusted(job, parameters, gradient)
             update(gradient, learning_rate(job, step))
             step += 1
             stepped()
-        if status == "finished":
-            status = "finished" if step == job.steps else "interrupted"
+        if status == "finished" and step < job.steps:
+            status = "interrupted"
+        if status != "diverged":
             loss = model.loss(parameters, X, y, weights.samples)
             if not (np.isfinite(loss) and np.isfinite(parameters).all()):
                 status = "diverged"
         if status == "diverged":
             record.add(step, float("nan"), float("nan"))
-            parameters = last_finite
+            parameters = kept
         else:
-            record.add(step, loss, held_out(model, parameters))
+            validation_loss = held_out(model, parameters)
+            record.add(step, loss, validation_loss)
+            better = not job.patience or best.improves(validation_loss, step)
+            if not better and best.step is not None:
+                parameters = kept
     return TrainingResult(
         parameters=parameters,
         steps=np.array(record.steps, dtype=np.int64),
@@ -247,6 +273,7 @@ def train_reference(
         validation_losses=np.array(record.validation if validation else [], dtype=np.float64),
         status=status,
         steps_done=step,
+        best_step=best.step,
     )
 
 

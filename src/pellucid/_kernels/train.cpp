@@ -13,7 +13,7 @@ namespace {
 struct Workspace {
     Network net;
     Moments moments;
-    float* snapshot;   // the last recorded finite parameters
+    float* snapshot;   // the last recorded finite parameters; under patience the best
     int32_t* order;    // the permutation of minibatches
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
@@ -191,6 +191,19 @@ struct Recorder {
     }
 };
 
+// The lowest validation loss so far; nan is never lower.
+struct Best {
+    double loss = __builtin_inf();
+    int64_t step = -1, waited = 0;
+
+    bool improves(double validation, int64_t at) {
+        ++waited;
+        if (!(validation < loss)) return false;
+        loss = validation, step = at, waited = 0;
+        return true;
+    }
+};
+
 double held_out(const Job& job, const Workspace& w) {
     return job.validation.n ? mean_loss(job, w, job.validation) : __builtin_nan("");
 }
@@ -218,6 +231,7 @@ Outcome train(const Job& job, void* memory) {
     uint64_t random = job.seed;
     int64_t step = 0, next_row = n;
     Recorder record{job};
+    Best best;
     Status status = Status::finished;
     for (; step < job.steps; ++step) {
         if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) {
@@ -240,8 +254,14 @@ Outcome train(const Job& job, void* memory) {
             break;
         }
         if (recording) {
-            record.add(step, mean(sum_of.loss, total), held_out(job, w));
-            copy(w.snapshot, w.net.parameters, p);
+            const double validation = held_out(job, w);
+            if (!job.patience || best.improves(validation, step)) {
+                copy(w.snapshot, w.net.parameters, p);
+            } else if (best.waited >= job.patience) {
+                status = Status::stopped_early;  // what ends a run records this step
+                break;
+            }
+            record.add(step, mean(sum_of.loss, total), validation);
         }
         if (job.l1 > 0) add_l1(float(job.l1), w.net.parameters, w.net.gradient, padded(p));
         if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, padded(p));
@@ -257,10 +277,12 @@ Outcome train(const Job& job, void* memory) {
         record.add(step, __builtin_nan(""), __builtin_nan(""));
         copy(job.parameters, w.snapshot, p);
     } else {
-        record.add(step, loss, held_out(job, w));
-        copy(job.parameters, w.net.parameters, p);
+        const double validation = held_out(job, w);
+        record.add(step, loss, validation);
+        const bool last = !job.patience || best.improves(validation, step) || best.step < 0;
+        copy(job.parameters, last ? w.net.parameters : w.snapshot, p);
     }
-    return {status, step, record.n};
+    return {status, step, record.n, best.step};
 }
 
 size_t workspace_bytes(const Job& job) {

@@ -17,7 +17,7 @@ enum class Activation : int32_t {
 enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
 enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, count };
 enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, count };
-enum class Status : int32_t { finished, interrupted, diverged };
+enum class Status : int32_t { finished, interrupted, diverged, stopped_early };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
 // n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
@@ -58,6 +58,7 @@ struct Job {
     Schedule schedule;
     double l1, clip_norm;       // penalty l1 |parameters|_1; limit of the gradient's norm, 0: none
     int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
+    int64_t patience;  // records without a better validation loss before it stops; 0: none
     uint64_t seed;
     Rows training, validation;  // validation.n == 0: none
     float* parameters;          // W1 row by row, b1, W2, ...; changed in place
@@ -71,6 +72,7 @@ struct Job {
 struct Outcome {
     Status status;
     int64_t steps_done, n_recorded;
+    int64_t best_step;  // whose parameters come back under patience; -1: none
 };
 
 struct Kernel {

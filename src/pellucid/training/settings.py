@@ -47,6 +47,7 @@ class Settings:
     l1: float = 0.0
     clip_norm: float | None = None
     label_smoothing: float = 0.0
+    patience: int | None = None
     steps: int = 1000
     batch_size: int | None = None
     record_every: int | None = None
@@ -74,8 +75,9 @@ _WHOLE = {
     "record_every": 1,
     "warmup": 0,
     "step_size": 1,
+    "patience": 1,
 }
-_OPTIONAL = ("batch_size", "record_every", "step_size", "clip_norm")
+_OPTIONAL = ("batch_size", "record_every", "step_size", "clip_norm", "patience")
 _REAL = {
     "learning_rate": math.inf,
     "momentum": 1.0,

@@ -21,7 +21,7 @@ from .settings import Settings, settings_from, settings_grid
 _SAME = tuple(
     {f.name for f in fields(Settings)}
     & {f.name for f in fields(_kernels.TrainingJob)}
-    - {"activation", "batch_size", "step_size", "clip_norm", "record_every"}
+    - {"activation", "batch_size", "step_size", "clip_norm", "patience", "record_every"}
 )
 
 
@@ -104,6 +104,7 @@ def train_many(
     l1: Any = 0.0,
     clip_norm: Any = None,
     label_smoothing: Any = 0.0,
+    patience: Any = None,
     steps: Any = 1000,
     batch_size: Any = None,
     record_every: Any = None,
@@ -187,6 +188,7 @@ def _run(
             likelihood=data.likelihood.name,
             status=result.status,
             steps_done=result.steps_done,
+            best_step=result.best_step,
         )
         for (settings, network), result in zip(starts, results, strict=True)
     ]
@@ -211,6 +213,7 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         batch_size=settings.batch_size or 0,
         step_size=settings.step_size or 0,
         clip_norm=settings.clip_norm or 0.0,
+        patience=settings.patience or 0,
         record_every=settings.recording_interval,
         **{name: getattr(settings, name) for name in _SAME},
     )
