@@ -106,6 +106,7 @@ bool one_network() {
     if (labelled && pick(0, 1)) job.class_weights = class_weights.data();
     if (labelled) job.label_smoothing = pick(0, 1) * 0.1;
     if (validated) job.patience = pick(0, 2);
+    job.dropout = pick(0, 2) ? 0.0 : 0.3;
     job.l1 = pick(0, 1) * 0.01;
     job.clip_norm = pick(0, 1) * 0.5;
     job.steps = pick(0, 6);

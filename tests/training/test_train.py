@@ -164,6 +164,8 @@ def test_train_many_takes_every_setting_with_its_default():
         ({"sample_weight": np.zeros(120)}, "above 0"),
         ({"patience": 0}, "at least 1"),
         ({"patience": 3}, "validation"),
+        ({"dropout": 1}, "below 1"),
+        ({"dropout": -0.1}, "from 0 to 1"),
         ({"rate": 0.1}, "learning_rate"),
         ({"likelihood": "poissonish"}, "gaussian"),
         ({"engine": "warp"}, "kernel"),

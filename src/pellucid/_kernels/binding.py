@@ -25,6 +25,7 @@ REAL_SETTINGS = (
     "pct_start",
     "div_factor",
     "final_div_factor",
+    "dropout",
     "l1",
     "clip_norm",
     "label_smoothing",

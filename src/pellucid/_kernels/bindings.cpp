@@ -164,6 +164,8 @@ struct PythonJob {
                         number(settings, "pct_start"), number(settings, "div_factor"),
                         number(settings, "final_div_factor")};
         need(job.schedule.kind != ScheduleKind::step || job.schedule.step_size > 0, "step_size");
+        job.dropout = number(settings, "dropout");
+        need(job.dropout >= 0 && job.dropout < 1, "dropout below 1");
         job.l1 = number(settings, "l1");
         job.clip_norm = number(settings, "clip_norm");
         job.label_smoothing = number(settings, "label_smoothing");

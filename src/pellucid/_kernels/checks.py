@@ -78,6 +78,7 @@ def check_job(job: TrainingJob) -> None:
     _number(job.beta2, "beta2", 0.0, 1.0)
     _number(job.epsilon, "epsilon", 0.0)
     _number(job.weight_decay, "weight_decay", 0.0)
+    _number(job.dropout, "dropout", 0.0, 1.0)
     _number(job.l1, "l1", 0.0)
     _number(job.clip_norm, "clip_norm", 0.0)
     _number(job.label_smoothing, "label_smoothing", 0.0, 1.0)

@@ -17,7 +17,8 @@ class TrainingJob:
     ``parameters`` is float32 and flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of
     shape (d_out, d_in). ``activations`` holds one (name, parameters) pair for each hidden layer.
     ``batch_size`` 0 means all rows at every step; ``clip_norm`` 0 means no limit; ``patience``
-    0 means no early stopping; ``seed`` starts the shuffling of minibatches.
+    0 means no early stopping; ``seed`` starts the shuffling of minibatches
+    and dropout.
     """
 
     widths: tuple[int, ...]
@@ -41,6 +42,7 @@ class TrainingJob:
     pct_start: float = 0.3
     div_factor: float = 25.0
     final_div_factor: float = 1e4
+    dropout: float = 0.0
     l1: float = 0.0
     clip_norm: float = 0.0
     label_smoothing: float = 0.0

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Array, Float, Int
+from .dropout import dropout_factors
 from .jobs import (
     ActivationFunctions,
     ReferenceFunctions,
@@ -70,6 +71,20 @@ def split(
     return layers
 
 
+#: from a hidden layer's number and its pre-activations to the factors of its units
+Dropout = Callable[[int, Array], Any]
+
+
+def _keep(layer: int, z: Array) -> float:
+    return 1.0
+
+
+def _dropout(job: TrainingJob, step: int) -> Dropout:
+    if not job.dropout:
+        return _keep
+    return lambda layer, z: dropout_factors(job.seed, step, layer, z.shape, job.dropout, z.dtype)
+
+
 @dataclass
 class Model:
     """A network with its loss, as the loop sees it."""
@@ -89,13 +104,15 @@ class Model:
         *_, (_, outputs) = self._forward(parameters, x)
         return self.objective.loss(outputs, y, weights)
 
-    def _forward(self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"]) -> list[Any]:
+    def _forward(
+        self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"], dropout: Dropout = _keep
+    ) -> list[Any]:
         layers, h, passed = split(parameters, self.widths), x, []
         for layer, (W, b) in enumerate(layers):
             z = h @ W.T + b
             passed.append((h, z))
             if layer < len(self.activations):
-                h = self.activations[layer].value(z)
+                h = self.activations[layer].value(z) * dropout(layer, z)
         return passed
 
     def loss_and_gradient(
@@ -104,9 +121,10 @@ class Model:
         x: Float[Array, "n d_in"],
         y: Array,
         weights_of_rows: Array | None = None,
+        dropout: Dropout = _keep,
     ) -> tuple[float, Float[Array, " p"]]:
         """Mean loss over the rows and its gradient, in the order of the flat parameters."""
-        passed = self._forward(parameters, x)
+        passed = self._forward(parameters, x, dropout)
         outputs = passed[-1][1]
         loss = self.objective.loss(outputs, y, weights_of_rows)
         gradient = np.empty_like(parameters)
@@ -120,7 +138,8 @@ class Model:
             if layer:
                 W, _ = weights[layer]
                 z_below = passed[layer - 1][1]
-                delta = (delta @ W) * self.activations[layer - 1].derivative(z_below)
+                slope = self.activations[layer - 1].derivative(z_below)
+                delta = (delta @ W) * (slope * dropout(layer - 1, z_below))
         return loss, gradient
 
 
@@ -235,7 +254,9 @@ def train_reference(
         while step < job.steps and not stopped():
             rows, recording = next(rows_of), step % job.record_every == 0
             u = None if weights.samples is None else weights.samples[rows]
-            loss, gradient = model.loss_and_gradient(parameters, X[rows], y[rows], u)
+            loss, gradient = model.loss_and_gradient(
+                parameters, X[rows], y[rows], u, _dropout(job, step)
+            )
             if not np.isfinite(loss) or (recording and not np.isfinite(parameters).all()):
                 status = "diverged"
                 break

@@ -151,8 +151,10 @@ double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
 
 // Loss and gradient over the rows order[first] .. order[first + m - 1] of this total weight.
 LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int64_t m,
-                          double total, bool want_loss) {
+                          double total, int64_t step, bool want_loss) {
     LossSum sum_of;
+    const Dropout dropout{job.seed, step, job.dropout};
+    const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
     const float weight = total > 0 ? 1.0f / float(total) : 0.0f;
     clear_gradient(w.net);
     for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
@@ -161,7 +163,7 @@ LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int
             tile = packed_tile(job, w, at);
         else
             fill(job, job.training, {w.order, first + at, valid}, VB * L, tile);
-        forward_pass<VB>(w.net, tile.x);
+        forward_pass<VB>(w.net, tile.x, dropping, at);
         tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
         backward_pass<VB>(w.net, tile.x);
     });
@@ -247,7 +249,7 @@ Outcome train(const Job& job, void* memory) {
         const double total =
             w.full_batch ? w.total_weight
                          : total_weight(job, job.training, {w.order, next_row, int(m)});
-        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, total, recording);
+        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, total, step, recording);
         next_row += m;
         if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, p))) {
             status = Status::diverged;

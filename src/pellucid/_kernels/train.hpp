@@ -56,6 +56,7 @@ struct Job {
     double label_smoothing;
     OptimizerSettings optimizer;
     Schedule schedule;
+    double dropout;             // share of hidden units that a step leaves out, below 1
     double l1, clip_norm;       // penalty l1 |parameters|_1; limit of the gradient's norm, 0: none
     int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
     int64_t patience;  // records without a better validation loss before it stops; 0: none

@@ -20,7 +20,7 @@ class Settings:
     """How one network is trained. Rates and penalties are torch's, of the same names.
 
     `hidden` are the hidden widths, `batch_size` None means all rows in every step, and `seed`
-    drives both the initial weights and the order of the rows.
+    drives the initial weights, the order of the rows and dropout.
     """
 
     hidden: tuple[int, ...]
@@ -44,6 +44,7 @@ class Settings:
     pct_start: float = 0.3
     div_factor: float = 25.0
     final_div_factor: float = 1e4
+    dropout: float = 0.0
     l1: float = 0.0
     clip_norm: float | None = None
     label_smoothing: float = 0.0
@@ -92,6 +93,7 @@ _REAL = {
     "div_factor": math.inf,
     "final_div_factor": math.inf,
     "l1": math.inf,
+    "dropout": 1.0,
     "clip_norm": math.inf,
     "label_smoothing": 1.0,
 }
@@ -109,8 +111,9 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     settings = Settings(**{name: _checked(name, value) for name, value in values.items()})
     if settings.nesterov and settings.momentum == 0:
         raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
-    if settings.label_smoothing == 1:
-        raise InvalidInput("label_smoothing is 1; it needs a number below 1, such as 0.1.")
+    for name in ("dropout", "label_smoothing"):
+        if getattr(settings, name) == 1:
+            raise InvalidInput(f"{name} is 1; it needs a number below 1, such as 0.1.")
     if settings.clip_norm == 0:
         raise InvalidInput("clip_norm is 0; it needs a number above 0, or None for no limit.")
     if settings.schedule == "step" and settings.step_size is None:

@@ -101,6 +101,7 @@ def train_many(
     pct_start: Any = 0.3,
     div_factor: Any = 25.0,
     final_div_factor: Any = 1e4,
+    dropout: Any = 0.0,
     l1: Any = 0.0,
     clip_norm: Any = None,
     label_smoothing: Any = 0.0,

@@ -4,6 +4,7 @@
 #include "../train.hpp"
 #include "activations.hpp"
 #include "arena.hpp"
+#include "dropout.hpp"
 #include "gradients.hpp"
 #include "losses.hpp"
 #include "products.hpp"
@@ -63,7 +64,9 @@ inline Layer plan_layer(const Job& job, int l, int64_t offset, int64_t tiles, Ar
     layer.wide = wide_is_cheaper(layer.n_in, layer.n_out, tiles);
     layer.activation =
         layer.last ? HiddenLayer{Activation::identity, 0, 0} : job.hidden[l];
-    layer.derivative = derivative_of(layer.activation.activation);
+    // Dropout is a factor of the derivative too, which then needs a tile of its own.
+    const bool dropped = job.dropout > 0 && !layer.last;
+    layer.derivative = dropped ? Epilogue::multiply : derivative_of(layer.activation.activation);
     layer.offset = offset;
     const int64_t tile = int64_t(layer.n_out) * largest_tile;
     layer.h = arena.take<float>(tile);
@@ -116,17 +119,21 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
     return net;
 }
 
+// dropout: null where the whole network is evaluated; first: the tile's first row in the batch.
 template <int VB>
-void forward_pass(const Network& net, const float* x) {
+void forward_pass(const Network& net, const float* x, const Dropout* dropout = nullptr,
+                  int64_t first = 0) {
     for (int l = 0; l < net.n_layers; ++l) {
         const Layer& layer = net.layers[l];
         const float* W = net.parameters + layer.offset;
         const float* b = W + int64_t(layer.n_in) * layer.n_out;
         const bool relu = layer.derivative == Epilogue::relu_mask;
         forward<VB>(W, b, x, layer.h, layer.n_in, layer.n_out, relu);
-        if (layer.derivative == Epilogue::multiply)
+        if (layer.derivative == Epilogue::multiply) {
             activate(layer.activation, layer.h, layer.h, layer.slope,
                      int64_t(layer.n_out) * VB * L);
+            if (dropout) drop<VB>(*dropout, l, first, layer.n_out, layer.h, layer.slope);
+        }
         x = layer.h;
     }
 }
