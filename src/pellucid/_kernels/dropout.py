@@ -5,15 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Array, Float
-
-_WORD = (1 << 64) - 1
-
-
-def _splitmix64(state: int) -> int:
-    z = (state + 0x9E3779B97F4A7C15) & _WORD
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
-    return z ^ (z >> 31)
+from .random_bits import mix
 
 
 def _scramble(x: Array) -> Array:
@@ -30,8 +22,7 @@ def dropout_factors(
 
     A hash of seed, step, layer, row and unit decides.
     """
-    key = _splitmix64((_splitmix64(seed ^ 0x64726F706F757421) + step) & _WORD)
-    key = _splitmix64((key + layer) & _WORD)
+    key = mix(mix(mix(seed ^ 0x64726F706F757421) + step) + layer)
     of_rows, of_units = np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)
     n, width = shape
     rows = _scramble(np.arange(n, dtype=np.uint32) ^ of_rows)

@@ -20,22 +20,11 @@ from .jobs import (
     TrainingResult,
     Weights,
 )
+from .random_bits import splitmix64
 from .schedules import learning_rate
 from .weighting import Objective, SoftLabels
 
-_WORD = (1 << 64) - 1
 _NO_WEIGHTS = Weights()
-
-
-def splitmix64(seed: int) -> Iterator[int]:
-    """Steele, Lea and Flood (2014): 64 random bits at a time from a counter."""
-    state = seed & _WORD
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & _WORD
-        z = state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
-        yield z ^ (z >> 31)
 
 
 def shuffle(order: Int[Array, " n"], bits: Iterator[int]) -> None:
