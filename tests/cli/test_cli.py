@@ -115,7 +115,12 @@ def test_help_loads_nothing_heavy():
 MISTAKES = {
     "no data": (["diagnose"], "Missing argument 'DATA'"),
     "unknown verb": (["diagnoze"], "No such command 'diagnoze'"),
-    "unknown option": (["diagnose", "spirals", "--width", "8"], "No such option"),
+    "unknown option": (["diagnose", "spirals", "--foo", "8"], "no option --foo; see --help."),
+    "misspelt option": (["train", "spirals", "--hiden", "8"], "did you mean --hidden?"),
+    "option of others": (["train", "spirals", "--lr", "1"], "did you mean --learning-rate?"),
+    "negative seed": (["train", "spirals", "--seed", "-1"], "--seed is -1"),
+    "target of a toy": (["train", "spirals", "--target", "x1"], "leave --target out."),
+    "constant column": (["train", "constant.csv", "--target", "y"], "(--drop b --drop 'c d')."),
     "no such file": (["diagnose", "no/such.csv", "--target", "y"], "there is no file no/such.csv"),
     "misspelt data set": (["diagnose", "spirls"], "did you mean 'spirals'?"),
     "a folder": (["diagnose", ".", "--target", "y"], "is a folder"),
@@ -127,12 +132,12 @@ MISTAKES = {
     "superscript width": (["diagnose", "spirals", "--hidden", "8²"], "--hidden is '8²'"),
     "activation": (["diagnose", "spirals", "--activation", "rellu"], "'rellu'"),
     "optimizer": (["train", "spirals", "--optimizer", "lbfgs"], "lbfgs"),
-    "negative rate": (["train", "spirals", "--learning-rate", "-1"], "learning_rate is -1"),
-    "rate that is nan": (["train", "spirals", "--learning-rate", "nan"], "learning_rate is nan"),
-    "negative decay": (["train", "spirals", "--weight-decay", "-1"], "weight_decay is -1"),
+    "negative rate": (["train", "spirals", "--learning-rate", "-1"], "--learning-rate is -1"),
+    "rate that is nan": (["train", "spirals", "--learning-rate", "nan"], "--learning-rate is nan"),
+    "negative decay": (["train", "spirals", "--weight-decay", "-1"], "--weight-decay is -1"),
     "no steps": (["train", "spirals", "--steps", "0"], "--steps is 0"),
     "steps in words": (["train", "spirals", "--steps", "many"], "'--steps'"),
-    "no batch": (["train", "spirals", "--batch-size", "0"], "batch_size is 0"),
+    "no batch": (["train", "spirals", "--batch-size", "0"], "--batch-size is 0"),
     "no budget": (["diagnose", "spirals", "--budget", "0"], "--budget is 0"),
     "budget that is nan": (["diagnose", "spirals", "--budget", "nan"], "--budget is nan"),
     "no threads": (["diagnose", "spirals", "--threads", "0"], "--threads is 0"),
@@ -147,20 +152,44 @@ MISTAKES = {
     "data set": (["datasets", "irish"], "did you mean 'iris'?"),
     "data set format": (["datasets", "iris", "--out", "iris.xlsx"], "ends in .csv or .parquet"),
     "data set without name": (["datasets", "--out", "iris.csv"], "needs the name"),
-    "rows of a table": (["datasets", "iris", "--rows", "3"], "takes no n"),
+    "rows of a table": (["datasets", "iris", "--rows", "3"], "takes no --rows; leave it out"),
+    "rows of a toy": (["datasets", "moons", "--rows", "1"], "--rows is 1"),
 }
 
 
 @pytest.mark.parametrize(("words", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_readable_line_and_leaves_nothing(words, message, capsys, tmp_path):
     (tmp_path / "table.csv").write_text("a,y\n" + "1,2\n" * 30)
+    lines = [f"{i % 7}.5,3,x,{i}.25\n" for i in range(40)]
+    (tmp_path / "constant.csv").write_text("a,b,c d,y\n" + "".join(lines))
     assert run(words) == 2
     printed = capsys.readouterr()
     assert message in printed.err
     assert printed.err.startswith("pellucid: ")
     assert printed.err.count("\n") == 1
     assert printed.out == ""
-    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["constant.csv", "table.csv"]
+
+
+def test_notes_and_messages_are_told_in_options():
+    from pellucid.cli._wording import MEANT, spoken
+
+    assert spoken("learning_rate is -1; a.") == "--learning-rate is -1; a."
+    assert spoken("n_classes is 1; a.") == "n_classes is 1; a."
+    assert spoken("ask for task 'regression'.") == "use --task regression."
+    assert (
+        spoken("leave it out (drop 'a', \"b'c\").") == "leave it out (--drop a --drop 'b'\"'\"'c')."
+    )
+    assert spoken("column 'learning_rate is ' of t.csv") == "column 'learning_rate is ' of t.csv"
+    assert spoken("leave it out (drop 'a' and so on 'b').").endswith("(drop 'a' and so on 'b').")
+    options = [word for verb in VERBS for word in help_of(verb).split() if word.startswith("--")]
+    assert set(MEANT.values()) <= set(options)
+    assert not set(MEANT) & set(options)
+
+
+def help_of(verb) -> str:
+    command = [*PROGRAM, verb, "--help"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_mistake_cannot_steer_the_terminal(capsys):
@@ -231,10 +260,29 @@ def test_the_verdict_is_printed_with_its_evidence(handmade, capsys):
     assert text.startswith(verdict.sentence)
     for one in (*verdict.statements, *verdict.experiments, *verdict.references):
         assert (one.text if hasattr(one, "text") else one.name) in text
-    assert "held-out loss 0.344 -> 0.061 nats, accuracy 84.0 % -> 98.0 %" in text
+    assert "held-out loss (nats) 0.344 -> 0.061, held-out accuracy 84.0 % -> 98.0 %." in text
+    assert "learning rate 0.003 instead of 0.01 (seed 0)." in text
+    assert "hidden layer 2: 3 dead of 8; hidden layer 3: 2 dead of 8." in text
+    assert "your run (seed 0) 0.312 0.344 84.0 %" in text
     assert "2 rows without a target were left out." in text
     assert printed.err == ""
     assert "\x1b" not in printed.out
+
+
+def test_a_regression_is_printed_with_its_error_in_the_targets_unit(handmade, capsys):
+    handmade("regression")
+    assert run(["diagnose", "plane"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"R²\s+RMSE\n", out)
+    assert "RMSE is the root mean squared error on the held-out rows, in the unit of y." in out
+    assert "Units of your run" not in out
+
+
+def test_a_batch_of_all_rows_is_told_once(handmade, capsys):
+    verdict = VERDICTS["regression"]()
+    handmade(replace(verdict, recipe=replace(verdict.recipe, batch_size=100_000)))
+    assert run(["diagnose", "plane", "--batch-size", "100000"]) == 0
+    assert capsys.readouterr().out.count("A batch of 100,000 holds all 90 training rows") == 1
 
 
 def test_brackets_and_control_characters_of_the_user_are_printed_as_text(handmade, capsys):
@@ -245,6 +293,28 @@ def test_brackets_and_control_characters_of_the_user_are_printed_as_text(handmad
     assert ":smile:" in out
     assert "\x1b" not in out
     assert HOSTILE[:20] in out
+
+
+def test_a_file_of_an_earlier_run_is_replaced_and_a_stale_proof_removed(handmade, capsys, tmp_path):
+    handmade("spirals")
+    pellucid.save(pellucid.initialize([2, 1]), "witness.pellucid")
+    assert run(["diagnose", "spirals"]) == 0
+    out = capsys.readouterr().out
+    assert "written: report.html" in out
+    assert "removed: witness.pellucid, the proof of an earlier run" in out
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert run(["diagnose", "spirals"]) == 0
+    out = capsys.readouterr().out
+    assert "replaced: report.html" in out
+    assert "removed" not in out
+
+
+def test_a_file_that_is_no_proof_is_left_alone(handmade, capsys, tmp_path):
+    handmade("spirals")
+    (tmp_path / "witness.pellucid").write_text("notes of mine")
+    assert run(["diagnose", "spirals"]) == 0
+    assert "removed" not in capsys.readouterr().out
+    assert (tmp_path / "witness.pellucid").read_text() == "notes of mine"
 
 
 def test_json_is_the_verdict_and_nothing_else(handmade, capsys, tmp_path):
@@ -325,14 +395,29 @@ def test_train_saves_a_network_of_unscaled_columns_and_prints_its_losses(capsys)
 
 def test_a_saved_network_knows_its_columns_and_classes():
     assert run(["train", "penguins", "--steps", "20", "--seed", "1"]) == 0
-    from pathlib import Path
-
     from pellucid.network import read_metadata
 
-    metadata = read_metadata(Path("model.pellucid").read_bytes())
+    metadata = read_metadata("model.pellucid")
     assert json.loads(metadata["classes"]) == ["Adelie", "Chinstrap", "Gentoo"]
     assert "island=Biscoe" in json.loads(metadata["feature_names"])
     assert metadata["target"] == "species"
+
+
+@pytest.mark.parametrize("out", [["--out", "a b.pellucid"], ["--out=a b.pellucid"], []])
+def test_train_ends_with_the_command_that_asks_why(out, capsys):
+    assert run(["train", "sine", "--hidden", "4", *out, "--steps", "20"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "To ask what holds it back: pellucid diagnose sine --hidden 4 --steps 20"
+
+
+def test_train_tells_a_batch_of_all_rows_and_diverged_numbers_briefly(capsys):
+    words = "train plane --steps 100 --batch-size 9999 --optimizer sgd --learning-rate 1e6 --raw"
+    assert run(words.split()) == 0
+    out = capsys.readouterr().out
+    assert "note: A batch of 9,999 holds all 150 training rows" in out
+    assert "< -100" in out
+    assert "column to predict: 'y' (regression)" in out
+    assert max(map(len, out.splitlines()[:-1])) <= 100
 
 
 def test_linear_model_on_raw_columns_is_trained_too(capsys):

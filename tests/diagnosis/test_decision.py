@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from pellucid.diagnosis.decision import Evidence, Judgement, Margin, Rival, judge, success_bound
+from pellucid.diagnosis.decision import (
+    Evidence,
+    Judgement,
+    Margin,
+    Rival,
+    Seeds,
+    judge,
+    success_bound,
+)
 
 # A clear problem: the constant prediction costs 1.0 nats, the reference 0.2; a tenth is 0.08.
 BASE = Evidence(
@@ -124,6 +132,72 @@ CASES = {
         "optimization failure",
         "proved",
     ),
+    "within noise, but far above the constant prediction": (
+        replace(
+            BASE,
+            **LEARNED,
+            held_out_excess=Margin(2.0, 1.1),
+            lead=Margin(-1.2, 1.1),
+            score_deficit=Margin(-0.05, 0.05),
+        ),
+        "overfitting",
+        "likely",
+    ),
+    "within noise, above the constant prediction within noise": (
+        replace(
+            BASE,
+            **LEARNED,
+            held_out_excess=Margin(2.0, 1.3),
+            lead=Margin(-1.2, 1.3),
+            score_deficit=Margin(0.05, 0.05),
+        ),
+        "fits",
+        "likely",
+    ),
+    "right classes, loss above the constant's": (
+        replace(
+            BASE,
+            **LEARNED,
+            held_out_excess=Margin(1.0, 0.1),
+            lead=Margin(-0.2, 0.1),
+            score_deficit=Margin(0.01, 0.01),
+        ),
+        "overfitting",
+        "likely",
+    ),
+    "as right within noise, but noise is large": (
+        replace(
+            BASE, **LEARNED, held_out_excess=Margin(0.3, 0.1), score_deficit=Margin(0.08, 0.05)
+        ),
+        "overfitting",
+        "likely",
+    ),
+    "less right beyond noise": (
+        replace(
+            BASE, **LEARNED, held_out_excess=Margin(0.3, 0.1), score_deficit=Margin(0.04, 0.01)
+        ),
+        "overfitting",
+        "likely",
+    ),
+    "two larger ones are better, though they stay short": (
+        replace(with_wider(training_loss=0.4), n_larger=5, n_larger_better=2),
+        "capacity failure",
+        "likely",
+    ),
+    "a single larger one is better and stays short": (
+        replace(with_wider(training_loss=0.4), n_larger=5, n_larger_better=1),
+        "undecided",
+        "undecided",
+    ),
+    "larger ones are better, but so is this shape": (
+        replace(
+            with_wider(with_better(accepted=True, training_loss=0.1), training_loss=0.1),
+            n_larger=5,
+            n_larger_better=5,
+        ),
+        "optimization failure",
+        "proved",
+    ),
     "a loss that is not finite": (
         replace(BASE, objective=math.inf, training_excess=Margin(math.inf, math.nan)),
         "undecided",
@@ -225,7 +299,79 @@ def texts(judgement: Judgement) -> str:
 def test_capacity_failure_states_the_number_of_failures_and_their_bound():
     judgement = judge(with_wider())
     assert "none of 20 runs" in texts(judgement)
-    assert f"{100 * success_bound(20):.0f} %" in texts(judgement)
+    assert "If at least 14 % of starts succeeded, 20 failures in a row" in texts(judgement)
+    assert (1 - 0.14) ** 20 < 0.05 < (1 - 0.13) ** 20
+
+
+def test_a_linear_model_needs_no_other_starts():
+    judgement = judge(with_wider(replace(BASE, convex=True)))
+    assert "other starts would not help" in texts(judgement)
+    assert "another search" not in texts(judgement)
+
+
+def test_larger_networks_that_stay_short_leave_the_size_open():
+    e = replace(with_wider(training_loss=0.4), n_larger=3, n_larger_better=3)
+    assert "Every larger network that was run is better than all 20 runs" in texts(judge(e))
+    assert "how large is enough was not found" in texts(judge(e))
+    some = texts(judge(replace(e, n_larger_better=2)))
+    assert "Of 3 larger networks, 2 are better" in some
+    assert "Every" not in some
+
+
+def test_a_fit_with_room_says_so():
+    e = replace(BASE, held_out_excess=Margin(0.0, 0.02), score=0.95)
+    assert "room" not in texts(judge(e))
+    room = replace(BETTER, name="900 steps instead of 300, seed 2", score=0.954)
+    told = texts(judge(replace(e, room=room)))
+    assert "There is room: with a changed recipe (900 steps instead of 300, seed 2)" in told
+    assert "accuracy 0.954 instead of 0.950" in told
+
+
+def test_an_unlucky_start_is_told_beside_an_optimization_failure():
+    e = with_better(accepted=True)
+    lucky = replace(e, seeds=Seeds(5, 1, 0.02, 0.62))
+    unlucky = replace(e, seeds=Seeds(5, 4, 0.5, 0.97))
+    assert "unlucky" not in texts(judge(lucky))
+    assert "of 5 seeds of your own recipe, 4 end" in texts(judge(unlucky))
+    assert "the median accuracy is 0.97, yours 0.60" in texts(judge(unlucky))
+
+
+def test_the_constant_predictions_score_is_quoted_where_it_is_high():
+    judgement = judge(replace(BASE, **LEARNED, trivial_score=0.93, reference_score=0.97))
+    assert "the constant prediction has 0.93" in judgement.sentence
+    assert "the constant prediction has 0.93" in texts(judgement)
+    assert "the constant prediction has" not in judge(replace(BASE, **LEARNED)).sentence
+
+
+def test_overfitting_says_nothing_of_a_search_for_better_parameters():
+    assert "same architecture" not in texts(judge(replace(BASE, **LEARNED)))
+
+
+def test_large_shares_are_told_as_multiples():
+    told = texts(judge(replace(BASE, **LEARNED, held_out_excess=Margin(11.2, 1.0))))
+    assert "11.2 ± 1 nats higher than that of gradient boosting (14 times the gap" in told
+
+
+def test_the_gap_is_named_and_the_gaussian_constant_explained():
+    assert "this gain is called the gap below" in texts(judge(BASE))
+    assert "0.919" not in texts(judge(BASE))
+    assert "0.919 is the constant" in texts(judge(replace(BASE, score_name="R2")))
+
+
+def test_a_network_that_learns_the_training_rows_alone_is_not_said_to_reach():
+    e = with_wider(held_out=Margin(0.1, 0.05), held_out_excess=Margin(0.6, 0.05))
+    assert "reach gradient boosting on the training rows alone" in texts(judge(e))
+
+
+def test_small_classes_are_named():
+    assert "Class 'z' has only 3 rows" in texts(judge(replace(BASE, few=(("z", 3),))))
+    many = tuple((str(i), 2) for i in range(8))
+    assert "and 3 more" in texts(judge(replace(BASE, few=many)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_headlines_are_short(name: str):
+    assert len(judge(CASES[name][0]).sentence) <= 140
 
 
 @pytest.mark.parametrize(("k", "bound"), [(1, 0.95), (20, 0.1391), (59, 0.0495)])

@@ -87,6 +87,12 @@ def test_too_few_rows():
         pose(small(19, np.arange(19.0)), Recipe(()), 0, 0.25)
 
 
+def test_a_class_with_a_single_row():
+    table = as_table(np.arange(50.0)[:, None], np.r_[0, np.ones(49, int)], classes=["z", "x"])
+    with pytest.raises(InvalidInput, match="'z' of 'y' has a single row"):
+        pose(table, Recipe(()), 0, 0.25)
+
+
 def test_a_target_that_is_constant_on_the_training_rows():
     table = small(20, np.arange(20.0))
     constant = replace(table, y=np.zeros(20))

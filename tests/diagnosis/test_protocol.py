@@ -11,7 +11,7 @@ import pytest
 import pellucid.diagnosis.evidence as evidence_module
 import pellucid.diagnosis.protocol as protocol
 from pellucid import InvalidInput
-from pellucid.datasets import Table, load_dataset
+from pellucid.datasets import Table, as_table, load_dataset
 from pellucid.diagnosis import (
     CERTAINTIES,
     KINDS,
@@ -21,7 +21,7 @@ from pellucid.diagnosis import (
     check_witness,
     diagnose,
 )
-from pellucid.network import from_bytes, to_bytes
+from pellucid.network import from_bytes, initialize, to_bytes
 
 BEGINNER = {"hidden": [16], "learning_rate": 0.001, "steps": 1000}
 
@@ -132,6 +132,65 @@ def test_too_strong_a_penalty_is_no_capacity_failure():
     assert v.kind not in ("fits", "capacity failure")
 
 
+def checkerboard(n: int, squares: int) -> Table:
+    X = np.random.default_rng(1).uniform(0, squares, (n, 2))
+    return as_table(X, np.floor(X).sum(axis=1).astype(int) % 2, task="classification")
+
+
+def test_too_few_units_are_a_capacity_failure_though_no_network_is_large_enough():
+    v = diagnose(checkerboard(1000, 6), hidden=[2], budget=120)
+    assert (v.kind, v.certainty) == ("capacity failure", "likely")
+    assert any("how large is enough was not found" in s.text for s in v.statements)
+    assert v.fix is not None
+    assert min(v.fix.recipe.hidden) >= 8
+
+
+def test_probabilities_are_not_the_only_fault_of_a_network_that_is_less_right():
+    v = diagnose(load_dataset("digits"), hidden=[4], standardize=True, steps=300)
+    assert v.kind != "fits"
+    assert v.fix is not None
+    assert v.fix.score_before < 0.9 < 0.93 < v.fix.score_after
+
+
+def test_a_fix_is_found_where_what_trains_best_does_not_help():
+    v = diagnose(load_dataset("penguins", target="sex"), hidden=[4], steps=300)
+    assert v.kind == "optimization failure"
+    assert v.fix is not None
+    assert v.fix.score_after > 0.85
+    e = next(e for e in v.experiments if e.recipe == v.fix.recipe)
+    assert e.held_out_loss[e.seeds.index(v.fix.seed)] == v.fix.loss_after
+    assert not any("No changed recipe" in s.text for s in v.statements)
+
+
+def test_a_fit_that_was_stopped_early_is_told_of_its_room():
+    X = np.random.default_rng(0).uniform(-1, 1, (400, 3))
+    y = X @ np.array([1.0, -2.0, 0.5])
+    v = diagnose(X, y, hidden=[16], standardize=True, steps=40)
+    assert v.kind == "fits"
+    assert any(s.text.startswith("There is room") for s in v.statements)
+
+
+def test_a_network_cannot_be_unlucky_and_typical(spirals: Verdict, beginner: Verdict):
+    unlucky = [any("unlucky" in s.text for s in v.statements) for v in (spirals, beginner)]
+    assert unlucky == [True, False]
+
+
+TEACHERS = {"3-4-1": ([3, 4, 1], "relu"), "2-3-1": ([2, 3, 1], "relu"), "tanh": ([3, 5, 1], "tanh")}
+
+
+@pytest.mark.parametrize("name", TEACHERS)
+def test_a_teacher_of_the_students_shape_is_no_capacity_failure(name: str):
+    widths, sigma = TEACHERS[name]
+    teacher = initialize(widths, activation=sigma, seed=1, dtype="float64")
+    teacher = teacher.with_parameters(3 * teacher.parameters())
+    X = np.random.default_rng(0).normal(size=(400, widths[0]))
+    y = teacher(X)[:, 0]
+    for steps in (50, 2000):
+        settings: dict[str, Any] = {"activation": sigma, "standardize": True, "steps": steps}
+        v = diagnose(X, y, hidden=widths[1:-1], **settings)
+        assert v.kind not in ("capacity failure", "data limit", "overfitting")
+
+
 def test_training_far_too_slowly_is_proved_under_every_optimizer():
     for optimizer in ("sgd", "adam", "adamw"):
         v = diagnose(
@@ -151,10 +210,12 @@ def test_training_far_too_slowly_is_proved_under_every_optimizer():
 @pytest.mark.parametrize("which", ["spirals", "beginner"])
 def test_the_witness_is_accepted_again_from_its_files(which: str, request: Any):
     v = request.getfixturevalue(which)
-    claim = json.loads(json.dumps(v.to_dict()))["witness"]
-    files = to_bytes(v.witness.network), to_bytes(v.network)
-    assert check_witness(claim, *files, v.raw_X, v.y, v.held_out).accepted
-    assert not check_witness(claim, *files[::-1], v.raw_X, v.y, v.held_out).accepted
+    record = json.loads(json.dumps(v.to_dict()))
+    assert record["witness_run"] == {"name": v.witness.name, "seed": v.witness.seed}
+    claim = record["witness"]
+    better, own = to_bytes(v.witness.network), to_bytes(v.network)
+    assert check_witness(claim, better, own, v.raw_X, v.y, v.held_out).accepted
+    assert not check_witness(claim, own, better, v.raw_X, v.y, v.held_out).accepted
 
 
 def test_the_witness_works_on_the_users_own_columns(beginner: Verdict):
@@ -218,6 +279,7 @@ def test_frame_and_text(beginner: Verdict):
     assert text.startswith("optimization failure, proved\n")
     assert beginner.sentence in text
     assert "fix:" in text
+    assert "your run (seed 0)" in text
 
 
 def test_json_is_the_same_for_every_number_of_threads(beginner: Verdict):

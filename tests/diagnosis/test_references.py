@@ -67,6 +67,16 @@ def test_a_class_with_two_rows_costs_no_infinite_loss():
         assert np.isfinite(model.held_out_losses).all()
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_fold_may_lack_one_of_two_classes(n: int):
+    y = np.r_[np.zeros(48, int), np.ones(n, int)]
+    X = np.random.default_rng(0).normal(size=(len(y), 2))
+    _, references = judged(as_table(X, y, classes=["x", "z"]))
+    for model in references:
+        assert np.isfinite(model.training_losses).all()
+        assert np.isfinite(model.held_out_losses).all()
+
+
 def test_folds_are_even_and_stratified():
     y = np.repeat([0, 1], [70, 30])
     folds = fold_numbers(y, True, 0)

@@ -68,10 +68,24 @@ def test_texts_can_be_kept_with_a_network(tmp_path):
     data = to_bytes(MIXED, {"target": "species", "größe": "ß"})
     assert read_metadata(data) == {"target": "species", "größe": "ß"}
     assert from_bytes(data) == MIXED
-    save(MIXED, tmp_path / "a", {"note": "x"})
-    assert read_metadata((tmp_path / "a").read_bytes()) == {"note": "x"}
+    path = tmp_path / "a"
+    save(MIXED, path, {"note": "x"})
+    for source in (path, str(path), path.read_bytes()):
+        assert read_metadata(source) == {"note": "x"}
     with pytest.raises(InvalidInput, match="are taken"):
         to_bytes(MIXED, {"format": "mine"})
+
+
+def test_texts_of_no_pellucid_file_are_one_sentence(tmp_path):
+    with pytest.raises(InvalidFile, match=r"no-such: no such file or directory\.$"):
+        read_metadata(tmp_path / "no-such")
+    (tmp_path / "a").write_bytes(DATA[:100])
+    with pytest.raises(InvalidFile, match="cut short"):
+        read_metadata(tmp_path / "a")
+    with pytest.raises(InvalidFile, match="not a pellucid file"):
+        read_metadata(b"x,y\n1,2\n" * 50)
+    with pytest.raises(InvalidInput, match="got a Network; read_metadata takes the path"):
+        read_metadata(MIXED)
 
 
 # ---- writing
@@ -130,8 +144,10 @@ def test_a_folder_is_no_file(tmp_path):
         (struct.pack("<Q", 100_000) + b"[" * 100_000, "header"),
         (struct.pack("<Q", 9000) + b"1" * 9000, "header"),
         (safetensors.numpy.save({"a": np.ones(3)}), "another program"),
-        (DATA[:-1], "cut off"),
-        (DATA[:200], "not a pellucid file"),
+        (DATA[:-1], "cut short"),
+        (DATA[:200], "cut short"),
+        (DATA[:60], "cut short"),
+        (DATA[:20], "not a pellucid file"),
         (DATA + b"\0", "1 bytes too many"),
     ],
 )

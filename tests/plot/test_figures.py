@@ -64,6 +64,31 @@ def test_rows_go_from_the_smallest_network_to_the_largest():
     assert names[-1] == "[64]"
 
 
+def test_a_long_name_is_wrapped_and_no_line_runs_through_it():
+    from dataclasses import replace
+
+    base = VERDICTS["spirals"]()
+    name = "hidden widths 128,128 instead of 8,8, 3000 steps instead of 500, standardised data"
+    long = replace(base.experiments[1], name=name)
+    ax = plot.seeds_by_width(replace(base, experiments=(base.experiments[0], long))).axes[0]
+    wrapped = next(text for text in ax.texts if "\n" in text.get_text())
+    assert wrapped.get_text().replace("\n", " ") == name
+    lines = [line.get_zorder() for line in ax.lines]
+    strips = [patch for patch in ax.patches if max(lines) < patch.get_zorder()]
+    top = wrapped.xy[1]
+    assert any(p.get_y() <= top and p.get_y() + p.get_height() >= top + 0.33 for p in strips)
+
+
+def test_the_line_of_the_reference_says_what_it_is():
+    from dataclasses import replace
+
+    base = VERDICTS["spirals"]()
+    for draw in OF_VERDICT.values():
+        assert "reference (cross-validated\non the training rows)" in texts(draw(base))
+        networks = texts(draw(replace(base, reference_loss=0.2)))
+        assert "reference (mean of networks\non held-out rows)" in networks
+
+
 def test_gaps_shows_the_run_with_the_lowest_training_loss():
     ax = plot.gaps(VERDICTS["spirals"]()).axes[0]
     points = {float(p[0]) for c in ax.collections for p in np.asarray(c.get_offsets())}
@@ -88,10 +113,19 @@ def test_history_draws_training_and_validation_and_checks_its_labels():
     figure = plot.history(one, one, labels=["a", "b"], trivial=0.7, reference=0.2)
     assert len(figure.axes[0].lines) == 4
     assert {"a", "b", "constant predictor"} <= set(texts(figure))
-    with pytest.raises(InvalidInput, match="1 labels for 2 histories"):
+    with pytest.raises(InvalidInput, match="1 labels for 2 runs"):
         plot.history(one, one, labels=["a"])
-    with pytest.raises(InvalidInput, match="no history"):
+    with pytest.raises(InvalidInput, match="no run"):
         plot.history()
+
+
+def test_history_takes_a_run_as_well():
+    import pellucid
+
+    run = pellucid.train([1, 1], [[0.0], [1.0]], [0.0, 1.0], steps=20, record_every=1)
+    for one in (run, run.history):
+        drawn = plot.history(one).axes[0].lines[0].get_ydata()
+        assert np.array_equal(drawn, run.history.loss)
 
 
 def test_loss_axis_is_logarithmic_only_where_losses_span_it():
@@ -105,6 +139,33 @@ def test_decision_regions_show_every_row_in_the_colour_of_its_class():
     sizes = [len(c.get_offsets()) for c in ax.collections if c.get_label() in verdict.classes]
     assert sizes == [120, 120]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("width in cm", "length")
+
+
+def faces(collections) -> set:
+    return {tuple(c.get_facecolor()[0][:3]) for c in collections}
+
+
+def test_held_out_rows_are_hollow_and_the_legend_says_so():
+    verdict = VERDICTS["spirals"]()
+    figure = regions_of(verdict, held_out=np.arange(240) % 3 == 0)
+    drawn = [c for c in figure.axes[0].collections if len(c.get_offsets()) in (40, 80)]
+    assert sorted(len(c.get_offsets()) for c in drawn) == [40, 40, 80, 80]
+    hollow = [c for c in drawn if len(c.get_offsets()) == 40]
+    assert faces(hollow) == {(1.0, 1.0, 1.0)}
+    assert not faces(hollow) & faces([c for c in drawn if c not in hollow])
+    assert {"training row", "held-out row"} <= set(texts(figure))
+    assert "held-out row" not in texts(regions_of(verdict))
+    with pytest.raises(InvalidInput, match="true or false for each of the 240 rows"):
+        regions_of(verdict, held_out=[0, 4, 8])
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1]])
+def test_held_out_rows_of_a_regression_have_their_own_mark(columns):
+    verdict = VERDICTS["regression"]()
+    X = verdict.raw_X[:, columns]
+    network = fitted_network(X, verdict.y[:, None] / 6, (6,))
+    figure = plot.decision_regions(network, X, verdict.y, held_out=verdict.held_out, resolution=40)
+    assert any(text.startswith("held-out row") for text in texts(figure))
 
 
 def test_ten_classes_differ_in_colour_or_marker():

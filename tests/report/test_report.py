@@ -124,6 +124,68 @@ def test_everything_that_the_verdict_says_is_there():
     assert "same architecture 8,8,8 3 1 0.645 0.6 0.66 55.0 %" in text  # the diverged one
 
 
+def test_your_run_has_a_row_of_its_own_and_seeds_are_named():
+    from dataclasses import replace
+
+    base = VERDICTS["spirals"]()
+    fix = replace(base.fix, seed=2)
+    witness = replace(base.witness, name="learning rate 0.003 instead of 0.01, seed 3", seed=3)
+    text = " ".join(Page(render_report(replace(base, fix=fix, witness=witness))).text)
+    text = " ".join(text.split())
+    assert "your run (seed 0) recipe 8,8,8 1 0.312 0.312 0.344 84.0 %" in text
+    assert "learning rate 0.003 instead of 0.01 (seed 2)." in text
+    assert "your run with the change seed 0 2 held-out loss (nats) 0.344 0.061" in text
+    assert "The proof (learning rate 0.003 instead of 0.01, seed 3): parameters of your own" in text
+
+
+def test_a_fix_of_a_regression_is_told_in_the_targets_unit():
+    from dataclasses import replace
+
+    base = VERDICTS["regression"]()
+    fix = replace(VERDICTS["spirals"]().fix, score_before=0.5, score_after=0.75)
+    text = " ".join(Page(render_report(replace(base, fix=fix))).text)
+    y = base.y[base.held_out]
+    before, after = (words.loss(np.sqrt(share) * y.std()) for share in (0.5, 0.25))
+    assert f"held-out RMSE (unit of y) {before} {after}" in " ".join(text.split())
+
+
+def test_captions_say_what_the_lines_are():
+    from dataclasses import replace
+
+    base = VERDICTS["spirals"]()
+    assert "both cross-validated on the training rows" in visible("spirals")
+    assert "mean loss of networks" in words.lines(replace(base, reference_loss=0.2))
+
+
+def test_a_penalty_in_the_losses_is_mentioned():
+    from dataclasses import replace
+
+    base = VERDICTS["spirals"]()
+    for optimizer, expected in (("adam", True), ("adamw", False)):
+        recipe = replace(base.recipe, weight_decay=0.1, optimizer=optimizer)
+        assert ("the penalty of your recipe" in render_report(replace(base, recipe=recipe))) == (
+            expected
+        )
+    assert "the penalty of your recipe" not in rendered("spirals")
+
+
+def test_long_sentences_are_set_smaller():
+    from dataclasses import replace
+
+    assert '<h1 class="long">' in rendered("spirals")
+    assert "<h1>Short.</h1>" in render_report(replace(VERDICTS["spirals"](), sentence="Short."))
+
+
+@pytest.mark.parametrize(("size", "said"), [(None, False), (179, False), (180, True), (9999, True)])
+def test_a_batch_of_all_rows_is_mentioned(size, said):
+    from dataclasses import replace
+
+    base = VERDICTS["spirals"]()
+    note = words.every_row(replace(base, recipe=replace(base.recipe, batch_size=size)))
+    assert (note is not None) == said
+    assert not said or "all 180 training rows" in note
+
+
 def test_decision_regions_are_drawn_for_two_columns_only():
     from dataclasses import replace
 
@@ -139,7 +201,7 @@ def test_an_unfinished_diagnosis_says_what_was_not_run():
     assert "The time budget of 60 s ended the diagnosis after the stage “recipe”." in text
     assert "Not run: same architecture, wider." in text
     assert "The network has no hidden layer" in text
-    assert "0.919 for an exact prediction" in text
+    assert "0.919, ½ log 2π, for an exact prediction" in text
 
 
 def test_an_interrupted_diagnosis_says_so():
@@ -178,7 +240,8 @@ def test_a_change_chosen_on_the_held_out_rows_comes_with_a_caveat():
 
     verdict = VERDICTS["spirals"]()
     assert words.fix_caveat(verdict) is None
-    assert "smaller gain" in words.fix_caveat(replace(verdict, kind="overfitting"))
+    assert words.fix_caveat(replace(verdict, kind="overfitting")) is None  # cross-validated
+    assert "smaller gain" in words.fix_caveat(replace(verdict, kind="undecided"))
 
 
 def test_the_same_verdict_gives_the_same_file(tmp_path):
@@ -210,7 +273,32 @@ def test_the_command_line_repeats_the_recipe():
         (np.inf, "infinite"),
         (4.2e-9, "4.2e-09"),
         (303_456, "303,000"),
+        (999_999_999, "1,000,000,000"),
+        (1.24e14, "1.2e+14"),
     ],
 )
 def test_losses_are_written_with_three_digits(value, written):
     assert words.loss(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "written"),
+    [
+        (0.98765, "accuracy", "98.8 %"),
+        (0.98765, "R2", "0.988"),
+        (-99.9, "R2", "-99.900"),
+        (-2.4e37, "R2", "< -100"),
+        (-np.inf, "R2", "–"),
+    ],
+)
+def test_scores_stay_short(value, name, written):
+    assert words.score(value, name) == written
+
+
+def test_the_error_in_the_targets_unit_follows_from_r2():
+    verdict = VERDICTS["regression"]()
+    X, y = verdict.raw_X[verdict.held_out], verdict.y[verdict.held_out]
+    error = verdict.network(X)[:, 0] - y
+    r2 = 1 - np.mean(error**2) / np.mean((y - y.mean()) ** 2)
+    assert words.rmse(verdict, r2) == words.loss(np.sqrt(np.mean(error**2)))
+    assert words.rmse(verdict, np.nan) == "–"

@@ -168,6 +168,9 @@ def test_train_many_takes_every_setting_with_its_default():
         ({"dropout": -0.1}, "from 0 to 1"),
         ({"rate": 0.1}, "learning_rate"),
         ({"likelihood": "poissonish"}, "gaussian"),
+        ({"learning_rate": 10**400}, "number"),
+        ({"validation": 3}, "pair"),
+        ({"validation": ([[0.0, 0.0]],)}, "pair"),
         ({"engine": "warp"}, "kernel"),
         ({"threads": -3}, "threads"),
     ],
@@ -203,6 +206,10 @@ def bad(X=None, y=None, **more):
         ({"y": np.full(20, 2)}, "2"),
         ({"y": np.full(20, -1)}, "-1"),
         ({"network": [2]}, "2"),
+        ({"network": 3}, r"\[2, 16, 2\]"),
+        ({"network": [2, 10**12, 2]}, "parameters"),
+        ({"X": [[1.0, 2.0], [3.0]]}, "lengths"),
+        ({"X": np.ma.masked_array(np.zeros((20, 2)), True)}, "masked"),
         ({"network": [2, 0, 2]}, "width"),
         ({"network": [2, 2.5, 2]}, "whole number"),
         ({"validation": (np.zeros((3, 1)), np.zeros(3, int))}, "columns"),
@@ -212,6 +219,11 @@ def test_data_that_does_not_fit_is_refused_in_one_sentence(case, words):
     with pytest.raises(InvalidInput, match=words) as caught:
         bad(**case)
     assert "\n" not in str(caught.value)
+
+
+def test_labels_that_are_no_class_numbers_are_refused(rows):
+    with pytest.raises(InvalidInput, match="as_table"):
+        pellucid.train_many(rows[0], np.where(rows[1] == 1, 10**9, 0), hidden=[[4]])
 
 
 @pytest.mark.usefixtures("as_users_run")

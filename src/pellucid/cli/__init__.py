@@ -1,5 +1,5 @@
 """The command line: `pellucid diagnose`, `pellucid train`, `pellucid datasets`."""
 
-from ._main import main, run
+from ._entry import main, run
 
 __all__ = ["main", "run"]

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def console(pipe_width: int = PIPE_WIDTH) -> "Console":
 def visible(text: object) -> str:
     """Return text on one line, without characters that could steer a terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
+def visible_path(path: Path) -> str:
+    """Return a path as it is, or with escapes where it could steer a terminal."""
+    return str(path) if str(path).isprintable() else repr(str(path))
 
 
 def print_table(

@@ -1,6 +1,8 @@
 """Where results go: checked before the work, so that no long run ends without a place for it."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .._errors import InvalidFile
@@ -9,7 +11,7 @@ from .._errors import InvalidFile
 def check_folder(path: Path) -> None:
     """Raise InvalidFile unless files can be written into this folder, made where it is missing."""
     place = path
-    while not place.exists() and place != place.parent:
+    while not _exists(place) and place != place.parent:
         place = place.parent
     if not place.is_dir():
         raise InvalidFile(f"--out: {place} is not a folder; choose another place.")
@@ -17,19 +19,69 @@ def check_folder(path: Path) -> None:
         raise InvalidFile(f"--out: {place} cannot be written; choose another place.")
 
 
-def make_folder(path: Path) -> Path:
-    """Make the folder where it is missing."""
+@contextmanager
+def made_folder(path: Path) -> Iterator[None]:
+    """Make the folder where it is missing, for the work inside; if that fails, it goes again."""
+    missing = [p for p in (path, *path.parents) if not p.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidFile(f"--out: cannot make {path} ({error.strerror or error}).") from None
-    return path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidFile(f"--out: cannot make {path} ({error.strerror or error}).") from None
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
-def check_file(path: Path) -> None:
-    """Raise InvalidFile unless a file can be written there; its folder must exist."""
+def check_file(path: Path, data: str | None = None) -> None:
+    """Raise InvalidFile unless a file can be written there; its folder must exist.
+
+    `data` is what the table is read from: that file is never written.
+    """
+    from ..network.files import replaceable
+
     if path.is_dir():
         raise InvalidFile(f"--out: {path} is a folder; name a file.")
     if not path.parent.is_dir():
         raise InvalidFile(f"--out: there is no folder {path.parent}; make it first.")
-    check_folder(path.parent)
+    place = replaceable(path)
+    if data is not None and _exists(Path(data)) and place.exists() and place.samefile(data):
+        raise InvalidFile(f"--out: {path} is the table itself; name another file.")
+    check_folder(place.parent)
+
+
+def check_ours(path: Path, is_ours: Callable[[Path], bool], what: str) -> None:
+    """Raise InvalidFile where another's file would be lost; an empty file is nobody's."""
+    from ..network.files import replaceable
+
+    place = replaceable(path)
+    try:
+        lost = place.exists() and place.stat().st_size > 0 and not is_ours(place)
+    except OSError as error:
+        raise InvalidFile(f"--out: cannot read {path} ({error.strerror or error}).") from None
+    if lost:
+        raise InvalidFile(
+            f"--out: {path} exists and is no {what} of Pellucid; it is not replaced: choose "
+            "another place."
+        )
+
+
+def is_network(path: Path) -> bool:
+    """Tell whether a file is a network that Pellucid saved."""
+    from ..network import read_metadata
+
+    try:
+        read_metadata(path)
+    except InvalidFile:
+        return False
+    return True
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name too long, or with a null character
+        return False

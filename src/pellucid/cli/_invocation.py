@@ -9,3 +9,15 @@ ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 def command_line() -> str:
     """Return the command as one would type it."""
     return shlex.join(["pellucid", *ARGUMENTS.get()])
+
+
+def as_diagnose() -> str:
+    """Return the running `train` command as the `diagnose` command with the same recipe."""
+    words = iter(ARGUMENTS.get()[1:])
+    kept: list[str] = []
+    for word in words:
+        if word == "--out":
+            next(words, None)
+        elif not word.startswith("--out="):
+            kept.append(word)
+    return shlex.join(["pellucid", "diagnose", *kept])

@@ -1,22 +1,20 @@
 """The program `pellucid`: its verbs, and what becomes of a user's mistake."""
 
-import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from .._errors import PellucidError, PellucidWarning
+from ._entry import INTERRUPTED, MISTAKE
 from ._invocation import ARGUMENTS
+from ._wording import spoken, unknown_option
 from .datasets import datasets
 from .diagnose import diagnose
 from .train import train
 
-INTERRUPTED = 130
-MISTAKE = 2
 _CLICK_ERROR: type[Any] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
 
 app = typer.Typer(
@@ -63,25 +61,20 @@ def _options(
     pass
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code.
-
-    0: done; 1: a verdict that `--fail-on` names; 2: a user's mistake, told in one line on standard
-    error; 130: interrupted. Anything else that goes wrong is a bug and keeps its traceback.
-    """
-    words = [str(word) for word in arguments]
+def execute(words: list[str]) -> int:
+    """Run one command; see `run`, which is the way in."""
     ARGUMENTS.set(tuple(words))
     try:
         with _warnings_in_one_line():
             code = app(args=words, prog_name="pellucid", standalone_mode=False)
     except PellucidError as error:
-        return _mistake(str(error))
+        return _mistake(spoken(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
         if not isinstance(error, _CLICK_ERROR):
             raise
-        text = cast(Any, error).format_message()
+        text = _told(error)
         if type(error).__name__ == "NoArgsIsHelpError":  # the text is the help
             typer.echo(text)
             return MISTAKE
@@ -89,6 +82,12 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         typer.echo("pellucid: interrupted", err=True)
     return code if isinstance(code, int) else 0
+
+
+def _told(error: Any) -> str:
+    if type(error).__name__ == "NoSuchOption":
+        return unknown_option(error.option_name, list(error.possibilities or ()))
+    return error.format_message()
 
 
 @contextmanager
@@ -116,11 +115,3 @@ def _one_line(message: str) -> str:
 def _mistake(message: str) -> int:
     typer.echo(f"pellucid: {_one_line(message)}", err=True)
     return MISTAKE
-
-
-def main() -> None:
-    """Run the command of this process (the entry point of the script `pellucid`)."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without these letters is no error
-    sys.exit(run(sys.argv[1:]))

@@ -9,6 +9,12 @@ from .._errors import InvalidInput
 if TYPE_CHECKING:
     from ..diagnosis.verdict import Recipe
 
+MOST_STEPS = 2**53  # counted in a double, too
+MOST_ROWS = 2**31 - 64  # of the kernel
+MOST_THREADS = 4096
+LARGEST_SEED = 2**31 - 1  # of scikit-learn, whose models the networks are compared with
+MOST_LAYERS, MOST_DIGITS = 1000, 9
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -84,8 +90,12 @@ def recipe_from(
         weight_decay=weight_decay,
         standardize=standardize,
     )
-    if steps < 1:
-        raise InvalidInput(f"--steps is {steps}; training needs at least 1.")
+    if not 1 <= steps <= MOST_STEPS:
+        raise InvalidInput(f"--steps is {steps}; it needs a whole number from 1 to {MOST_STEPS}.")
+    if batch_size is not None and not 1 <= batch_size <= MOST_ROWS:
+        raise InvalidInput(
+            f"--batch-size is {batch_size}; it needs a whole number from 1 to {MOST_ROWS}."
+        )
     settings = asdict(recipe)
     del settings["standardize"]
     settings_from(settings)  # checks every name and range
@@ -97,12 +107,28 @@ def hidden_widths(text: str) -> tuple[int, ...]:
     if text.strip().lower() == "none":
         return ()
     words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+    if not all(word.isascii() and word.isdigit() and word.strip("0") for word in words):
         raise InvalidInput(
-            f"--hidden is {text!r}; it needs whole numbers above 0 with commas between them, "
+            f"--hidden is {text!r:.80}; it needs whole numbers above 0 with commas between them, "
             "such as 16 or 8,8, or none."
         )
+    longest = max(len(word.lstrip("0")) for word in words)
+    if longest > MOST_DIGITS or len(words) > MOST_LAYERS:
+        raise InvalidInput(
+            f"--hidden has {len(words):,} layers, and its largest width has {longest:,} digits; "
+            f"give at most {MOST_LAYERS:,} layers and numbers of {MOST_DIGITS} digits."
+        )
     return tuple(int(word) for word in words)
+
+
+def check_numbers(seed: int, threads: int | None) -> None:
+    """Refuse a seed or a number of threads that the work behind could not take."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InvalidInput(f"--seed is {seed}; it needs a whole number from 0 to {LARGEST_SEED}.")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise InvalidInput(
+            f"--threads is {threads}; it needs a whole number from 1 to {MOST_THREADS}."
+        )
 
 
 def positive(name: str, value: float | None) -> None:

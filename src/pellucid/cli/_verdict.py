@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..diagnosis.verdict import Experiment, Reference, Verdict
 from ..report import words
 from ._console import STYLES, console, print_table, visible
+from ._wording import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,11 +22,12 @@ def print_verdict(verdict: Verdict) -> None:
     _pairs(out, [(_certainty(s.certainty), s.text, s.certainty) for s in verdict.statements])
     _heading(out, "The evidence (losses in nats; medians over the seeds)")
     _print_evidence(out, verdict)
+    _print_units(out, verdict)
     _heading(out, "What to do next")
     _print_next(out, verdict)
     if verdict.notes:
         _heading(out, "What was changed in the table")
-        _pairs(out, [("-", note, "") for note in verdict.notes])
+        _pairs(out, [("-", spoken(note), "") for note in verdict.notes])
     warning = words.unfinished(verdict)
     if warning:
         out.print()
@@ -58,59 +60,70 @@ def _pairs(out: "Console", rows: list[tuple[str, str, str]]) -> None:
 def _print_setting(out: "Console", verdict: Verdict) -> None:
     widths = "-".join(map(str, verdict.network.widths))
     n = verdict.n_training + verdict.n_held_out
-    data = (
-        f"{verdict.data_name}, target {verdict.target_name}: {n:,} rows, "
-        f"{verdict.n_held_out:,} of them held out"
-    )
-    network = f"{widths}, {verdict.n_parameters:,} parameters, seed {verdict.seed}"
+    kind = f"{len(verdict.classes)} classes" if verdict.classes else "numbers"
+    pairs = [
+        ("data", f"{verdict.data_name}: {n:,} rows, {verdict.n_held_out:,} of them held out", ""),
+        ("to predict", f"{verdict.target_name!r}, {kind}", ""),
+        ("network", f"{widths}, {verdict.n_parameters:,} parameters, seed {verdict.seed}", ""),
+    ]
+    note = words.every_row(verdict)
     out.print()
-    _pairs(out, [("data", data, ""), ("network", network, "")])
+    _pairs(out, [*pairs, ("batch", note, "")] if note else pairs)
 
 
 def _print_evidence(out: "Console", verdict: Verdict) -> None:
-    name = verdict.score_name
-    header = ("", "seeds", "training", "held out", words.score_title(name))
-    rows = [_reference(r, name) for r in verdict.references]
+    header = ("", "seeds", "training", "held out", *words.score_titles(verdict))
+    rows = [_reference(r, verdict) for r in verdict.references]
     rows.append(_run(verdict))
-    rows += [_experiment(e, name) for e in verdict.experiments]
+    rows += [_experiment(e, verdict) for e in verdict.experiments]
     print_table(out, header, rows)
+    if verdict.classes is None:
+        out.print(visible(words.about_rmse(verdict)), style="dim")
 
 
-def _reference(r: Reference, score_name: str) -> tuple[str, ...]:
-    return r.name, "", "", words.loss(r.held_out_loss), words.score(r.held_out_score, score_name)
+def _print_units(out: "Console", verdict: Verdict) -> None:
+    """Dead and saturated units of the user's run, where there are any."""
+    bad = [text for text in map(words.hidden_units, verdict.unit_health) if text]
+    if bad:
+        out.print(f"Units of your run on the training rows: {'; '.join(bad)}.")
+
+
+def _reference(r: Reference, verdict: Verdict) -> tuple[str, ...]:
+    scores = words.scores(verdict, r.held_out_score)
+    return r.name, "", "", words.loss(r.held_out_loss), *scores
 
 
 def _run(verdict: Verdict) -> tuple[str, ...]:
     first = verdict.experiments[0]
     return (
-        f"your run (seed {first.seeds[0]})",
+        words.your_run(verdict),
         "",
         words.loss(first.training_loss[0]),
         words.loss(first.held_out_loss[0]),
-        words.score(first.score[0], verdict.score_name),
+        *words.scores(verdict, first.score[0]),
     )
 
 
-def _experiment(e: Experiment, score_name: str) -> tuple[str, ...]:
+def _experiment(e: Experiment, verdict: Verdict) -> tuple[str, ...]:
     diverged = f", {e.n_diverged} diverged" if e.n_diverged else ""
     return (
         e.name + diverged,
         str(len(e.seeds)),
         words.loss(words.median(e.training_loss)),
         words.loss(words.median(e.held_out_loss)),
-        words.score(words.median(e.score), score_name),
+        *words.scores(verdict, words.median(e.score)),
     )
 
 
 def _print_next(out: "Console", verdict: Verdict) -> None:
     out.print(visible(words.next_step(verdict)))
-    fix, name = verdict.fix, verdict.score_name
-    if fix is not None:
-        out.print(
-            f"This was run: held-out loss {words.loss(fix.loss_before)} -> "
-            f"{words.loss(fix.loss_after)} nats, {words.score_title(name)} "
-            f"{words.score(fix.score_before, name)} -> {words.score(fix.score_after, name)}."
-        )
+    changes = [
+        f"{what} {before} -> {after}" for what, before, after in words.before_and_after(verdict)
+    ]
+    if changes:
+        out.print(visible(f"This was run: {', '.join(changes)}."))
         caveat = words.fix_caveat(verdict)
         if caveat:
             out.print(caveat)
+    if verdict.witness is not None:
+        out.print(visible(f"The proof: {words.source(verdict.witness)}."))

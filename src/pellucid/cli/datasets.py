@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._errors import InvalidInput
+from .._errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
     from ..datasets import Table
@@ -86,6 +86,7 @@ def _write(table: "Table", out: Path) -> None:
     import io
 
     from ..network.files import write_atomically
+    from ._console import visible, visible_path
 
     buffer = io.BytesIO()
     frame = table.to_frame()
@@ -93,8 +94,23 @@ def _write(table: "Table", out: Path) -> None:
         frame.write_csv(buffer)
     else:
         frame.write_parquet(buffer)
-    write_atomically(out, buffer.getvalue())
+    data = buffer.getvalue()
+    if not _holds(out, data):
+        write_atomically(out, data)
     typer.echo(
-        f"{out}: {table.n_rows} rows, {len(table.columns)} columns and the target "
-        f"{table.target_name!r}"
+        f"{visible_path(out)}: {table.n_rows} rows, {len(table.columns)} columns and the target "
+        f"{visible(repr(table.target_name))}"
     )
+
+
+def _holds(out: Path, data: bytes) -> bool:
+    """Tell whether the file has these bytes already; a file with any others is not replaced."""
+    try:
+        size = out.stat().st_size if out.exists() else 0
+        if size == len(data) and out.read_bytes() == data:
+            return True
+    except OSError as error:
+        raise InvalidFile(f"--out: cannot read {out} ({error.strerror or error}).") from None
+    if size:
+        raise InvalidFile(f"--out: {out} exists and is not replaced; name another file.")
+    return False

@@ -59,7 +59,6 @@ def diagnose(
 
     Example: pellucid diagnose sine --hidden 8 --learning-rate 5 --steps 100 --budget 30
     """
-    from ._files import check_folder
     from ._load import load_table
 
     kinds = _kinds(fail_on or ())
@@ -67,21 +66,21 @@ def diagnose(
         hidden, activation, optimizer, learning_rate, steps, batch_size, weight_decay, standardize
     )
     o.positive("--budget", budget)
-    o.positive("--threads", threads)
+    o.check_numbers(seed, threads)
     folder = out if out is not None else None if json else Path()
     if folder is not None:
-        check_folder(folder)
+        _check_place(folder)
     table = load_table(data, target, task, drop)
     verdict = _diagnose(table, recipe, seed, budget, threads)
-    written = [] if folder is None else _write(verdict, folder)
+    told = [] if folder is None else _write(verdict, folder)
     if json:
         _print_json(verdict)
     else:
         from ._verdict import print_verdict
 
         print_verdict(verdict)
-        for path in written:
-            typer.echo(f"written: {path}")
+        for line in told:
+            typer.echo(line)
     if verdict.stage.endswith("(interrupted)"):
         return INTERRUPTED
     return FAILED if verdict.kind in kinds else 0
@@ -118,33 +117,58 @@ def _diagnose(
         )
 
 
-def _write(verdict: "Verdict", folder: Path) -> list[Path]:
-    """Write the report and, where there is one, the proof; return their paths."""
-    from ..report import write_report
-    from ._files import make_folder
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that cannot be written, or where a file of another program has our names."""
+    from ..report import is_report
+    from ._files import check_folder, check_ours, is_network
+
+    check_folder(folder)
+    if folder.is_dir():
+        check_ours(folder / REPORT, is_report, "report")
+        check_ours(folder / WITNESS, is_network, "network")
+
+
+def _write(verdict: "Verdict", folder: Path) -> list[str]:
+    """Write the report and, where there is one, the proof: both or none; return what was done.
+
+    A proof that an earlier run left is removed where the new report has none.
+    """
+    from ..network import to_bytes
+    from ..network.files import all_or_none
+    from ..report import render_report
+    from ._console import visible_path
+    from ._files import is_network, made_folder
     from ._invocation import command_line
 
-    make_folder(folder)
-    written = [] if verdict.witness is None else [_write_witness(verdict, folder / WITNESS)]
-    report = write_report(
-        verdict,
-        folder / REPORT,
-        command=command_line(),
-        witness_file=WITNESS if written else None,
-    )
-    return [report, *written]
-
-
-def _write_witness(verdict: "Verdict", path: Path) -> Path:
-    """Write the proof, then read the file and check it as anyone else would."""
-    from ..diagnosis import check_witness
-    from ..network import save, to_bytes
-
+    report, proof = folder / REPORT, folder / WITNESS
+    told = [
+        f"{'replaced' if path.exists() else 'written'}: {visible_path(path)}"
+        for path in (report, proof)
+    ]
     witness = verdict.witness
-    assert witness is not None
-    save(witness.network, path)
+    page = render_report(
+        verdict, command=command_line(), witness_file=None if witness is None else WITNESS
+    )
+    with made_folder(folder), all_or_none() as write:
+        write(report, page.encode("utf-8", errors="replace"))
+        if witness is not None:
+            _check_written(verdict, write(proof, to_bytes(witness.network)))
+        elif is_network(proof):
+            write(proof, None)
+            told[1] = f"removed: {visible_path(proof)}, the proof of an earlier run"
+        else:
+            del told[1]
+    return told
+
+
+def _check_written(verdict: "Verdict", path: Path) -> None:
+    """Read the file with the proof again and check it as anyone else would."""
+    from ..diagnosis import check_witness
+    from ..network import to_bytes
+
+    assert verdict.witness is not None
     answer = check_witness(
-        witness.claim,
+        verdict.witness.claim,
         path.read_bytes(),
         to_bytes(verdict.network),
         verdict.raw_X,
@@ -152,9 +176,7 @@ def _write_witness(verdict: "Verdict", path: Path) -> Path:
         verdict.held_out,
     )
     if not answer.accepted:
-        path.unlink(missing_ok=True)
-        raise InvalidFile(f"the proof did not survive being written to {path}: {answer.reason}.")
-    return path
+        raise InvalidFile(f"the proof did not survive being written: {answer.reason}.")
 
 
 def _print_json(verdict: "Verdict") -> None:

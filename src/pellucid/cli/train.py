@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 HELD_OUT = 0.25
 INTERRUPTED = 130
+UNFINISHED = {
+    "diverged": "Training diverged: the loss is no longer finite. What is judged and saved is the "
+    "network at its last recorded finite loss; try a lower learning rate.",
+    "interrupted": "Training was interrupted: what is judged and saved is the network as it is.",
+}
 
 
 def train(
@@ -41,14 +46,15 @@ def train(
 
     Example: pellucid train penguins --hidden 16 --steps 500
     """
-    from ._files import check_file
+    from ._files import check_file, check_ours, is_network
     from ._load import load_table
 
     recipe = o.recipe_from(
         hidden, activation, optimizer, learning_rate, steps, batch_size, weight_decay, standardize
     )
-    o.positive("--threads", threads)
-    check_file(out)
+    o.check_numbers(seed, threads)
+    check_file(out, data)
+    check_ours(out, is_network, "network")
     return _train(load_table(data, target, task, drop), recipe, seed, threads, out)
 
 
@@ -94,19 +100,23 @@ def _metadata(problem: "Problem") -> dict[str, str]:
 
 def _print(problem: "Problem", run: "Run", trial: "Trial", out: Path) -> None:
     from ..report import words
-    from ._console import console, print_table, visible
+    from ._console import console, print_table, visible, visible_path
+    from ._invocation import as_diagnose
+    from ._wording import spoken
 
     table, name = problem.table, problem.score_name
     paper = console()
     n_held_out = int(problem.held_out.sum())
     paper.print(
         f"{visible(table.name)}: {table.n_rows - n_held_out:,} training rows, {n_held_out:,} held "
-        f"out; target {visible(table.target_name)} ({table.task})"
+        f"out; column to predict: {visible(repr(table.target_name))} ({table.task})"
     )
     paper.print(
         f"network {'-'.join(map(str, run.network.widths))}, {run.network.n_parameters:,} "
-        f"parameters; {run.status} after {run.steps_done:,} steps"
+        f"parameters; {_status(run)}"
     )
+    if run.status in UNFINISHED:
+        paper.print(UNFINISHED[run.status], style="yellow")
     constant_training, constant_held_out, constant_score = _constant(problem)
     rows = [
         (
@@ -124,9 +134,17 @@ def _print(problem: "Problem", run: "Run", trial: "Trial", out: Path) -> None:
     ]
     header = ("loss (nats)", "training", "held out", f"held-out {words.score_title(name)}")
     print_table(paper, header, rows)
-    for note in table.notes:
-        paper.print(f"note: {visible(note)}")
-    typer.echo(f"saved: {out}")
+    whole = words.whole_batch(run.settings.batch_size, table.n_rows - n_held_out)
+    for note in (*table.notes, *([whole] if whole else [])):
+        paper.print(f"note: {visible(spoken(note))}")
+    typer.echo(f"saved: {visible_path(out)}")
+    typer.echo(f"To ask what holds it back: {visible(as_diagnose())}")
+
+
+def _status(run: "Run") -> str:
+    if run.status == "finished":
+        return f"finished after {run.steps_done:,} steps"
+    return f"{run.status} after {run.steps_done:,} of {run.settings.steps:,} steps"
 
 
 def _constant(problem: "Problem") -> tuple[float, float, float]:

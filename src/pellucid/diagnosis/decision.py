@@ -14,6 +14,14 @@ THRESHOLD = 0.1
 """The share of (trivial - reference) below which a difference in loss does not count."""
 NOISE = 2.0
 """How many standard errors a difference must exceed to count."""
+SCORE_LIMITS = (0.02, 0.05)
+"""Accuracies are the same where they differ by less than noise, kept between these two."""
+ROOM = 0.01
+"""The share of the gap that a changed recipe must gain to be told to a user whose network fits."""
+ENOUGH_BETTER = 2
+"""So many larger networks must be clearly better where none of them reaches the reference."""
+FEWEST_SEEDS, VISIBLE = 3, 0.01
+"""What it takes to call a start unlucky: so many seeds, and so much more score at their median."""
 CONFIDENCE = 0.05
 """The bound on a search's success rate after k failures is 1 - CONFIDENCE^(1/k)."""
 
@@ -41,11 +49,12 @@ class Margin:
 
 @dataclass(frozen=True)
 class Rival:
-    """A network that may do better than the user's: how it was made, and a label for sentences.
+    """A network that may do better than the user's: how it was made, and its widths in words.
 
     `objective` is the user's own training objective at its parameters, `training_loss` the same
     without a penalty. `held_out` is its held-out loss minus the user's; `held_out_excess` minus the
-    reference's. `accepted` is the checker's answer, None where it was not asked.
+    reference's. `experiment` names the runs that it is one of. `accepted` is the checker's answer,
+    None where it was not asked.
     """
 
     name: str
@@ -55,8 +64,23 @@ class Rival:
     score: float
     held_out: Margin
     held_out_excess: Margin
+    experiment: str = ""
     accepted: bool | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The user's own recipe from several seeds.
+
+    `n_better` counts those whose objective is lower than the user's by the threshold, `gain` is the
+    user's objective minus the median one, and `score` the median score.
+    """
+
+    n: int
+    n_better: int
+    gain: float
+    score: float
 
 
 @dataclass(frozen=True)
@@ -67,10 +91,14 @@ class Evidence:
     `training_excess` and `held_out_excess` are the user's loss minus the reference's on the
     training rows (there the reference is cross-validated) and on the held-out rows.
     `score_deficit` is the reference's score minus the user's on the held-out rows.
-    `same` is the best network of the user's architecture, `wider` the smallest changed architecture
-    that reaches the reference, or else the best. `best_training` is the lowest training loss of all
-    runs of the user's architecture, `n_same` counts the runs of the user's
-    architecture and `n_reached` those whose training loss reaches the reference.
+    `lead` is the constant prediction's held-out loss minus the user's. `same` is the best network
+    of the user's architecture, `wider` the smallest larger one that reaches the reference, or else
+    the best. `best_training` is the lowest training loss of all runs of the user's architecture,
+    `n_same` counts them and `n_reached` those whose training loss reaches the reference.
+    `n_larger` counts the larger architectures, `n_larger_better` those that are better than every
+    run of the user's, on the training and on the held-out rows. `room` is a run of the user's
+    architecture that is better on both, `convex` says that there is no hidden layer, and `few`
+    holds the classes with too few rows to judge, with their numbers of rows.
     """
 
     trivial: float
@@ -85,11 +113,18 @@ class Evidence:
     trivial_score: float
     reference_score: float
     score_deficit: Margin
+    lead: Margin = Margin(math.inf)
     same: Rival | None = None
     wider: Rival | None = None
+    room: Rival | None = None
+    seeds: Seeds | None = None
     best_training: float = math.inf
     n_same: int = 1
     n_reached: int = 0
+    n_larger: int = 0
+    n_larger_better: int = 0
+    convex: bool = False
+    few: tuple[tuple[str, int], ...] = ()
     weight_decay: float = 0.0
     searched: bool = True
     widened: bool = True
@@ -124,19 +159,20 @@ class Judgement:
 def judge(e: Evidence) -> Judgement:
     """Decide. The order matters: what is no failure is ruled out before failures are looked for."""
     if not e.signal.beyond(0.0):
-        return Judgement("data limit", "likely", wording.data_limit(e), _reasons(e))
+        return Judgement("data limit", "likely", wording.data_limit(e), reasons(e))
     if fits(e):
-        return Judgement("fits", "likely", wording.fits(e, overconfident(e)), _reasons(e))
+        return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
     optimization, capacity = optimization_share(e), capacity_share(e)
     if optimization > 0 and optimization >= capacity:
         certainty = "proved" if e.same and e.same.accepted else "likely"
         sentence = wording.optimization(e, certainty, too_small=capacity > 0)
-        return Judgement("optimization failure", certainty, sentence, _reasons(e))
+        return Judgement("optimization failure", certainty, sentence, reasons(e))
     if capacity > 0:
-        return Judgement("capacity failure", "likely", wording.capacity(e), _reasons(e))
+        return Judgement("capacity failure", "likely", wording.capacity(e), reasons(e))
     if learned(e):
-        return Judgement("overfitting", "likely", wording.overfitting(e), _reasons(e))
-    return Judgement("undecided", "undecided", wording.undecided(e), _reasons(e))
+        sentence = wording.overfitting(e, overconfident(e))
+        return Judgement("overfitting", "likely", sentence, reasons(e))
+    return Judgement("undecided", "undecided", wording.undecided(e), reasons(e))
 
 
 def learned(e: Evidence) -> bool:
@@ -147,24 +183,38 @@ def learned(e: Evidence) -> bool:
 def fits(e: Evidence) -> bool:
     """Whether the user's network is as good as the reference on the held-out rows.
 
-    A lead within noise counts only where the training rows agree, which are more. Classes that are
-    right as often count too, where the loss is worse only because probabilities are too extreme.
+    A difference within noise counts only where the training rows agree, which are more, and not
+    where the loss is above the constant's by more than the gap and a standard error. Classes that
+    are right as often count too, where the loss is worse only because probabilities are too
+    extreme, and still below the constant's.
     """
     if e.held_out_excess.mean <= e.tolerance:
         return True
-    return learned(e) and (e.held_out_excess.within(e.tolerance) or overconfident(e))
+    if not learned(e):
+        return False
+    if e.held_out_excess.within(e.tolerance):
+        return e.lead.mean > -max(e.gap, e.lead.standard_error)
+    return too_extreme(e) and e.lead.mean > 0
 
 
 def overconfident(e: Evidence) -> bool:
     """Whether the classes are as right as the reference's while the probabilities are too extreme.
 
-    Half of the gap must be left in the held-out loss; a score that hardly separates the reference
-    from the constant predictor says nothing.
+    Right as often: the deficit on paired held-out rows is within noise and at most 0.05, or at most
+    0.02 where noise is smaller. A score that hardly separates the reference from the constant
+    prediction says nothing.
     """
-    if e.score_name != "accuracy" or not e.held_out_excess.beyond(e.tolerance):
+    if e.score_name != "accuracy" or e.held_out_excess.mean <= e.tolerance:
         return False
-    as_right = e.score_deficit.within(THRESHOLD * (e.reference_score - e.trivial_score))
-    return learned(e) and as_right and e.held_out_excess.mean <= e.gap / 2
+    least, most = SCORE_LIMITS
+    limit = min(max(e.score_deficit.noise, least), most)
+    separates = e.reference_score - e.trivial_score > limit
+    return learned(e) and separates and e.score_deficit.mean <= limit
+
+
+def too_extreme(e: Evidence) -> bool:
+    """Whether extreme probabilities cost more than noise explains."""
+    return overconfident(e) and e.held_out_excess.beyond(e.tolerance)
 
 
 def optimization_share(e: Evidence) -> float:
@@ -178,9 +228,7 @@ def optimization_share(e: Evidence) -> float:
     gain = e.objective - e.same.objective
     if not gain >= e.tolerance or e.same.held_out.beyond(0.0):
         return 0.0
-    if learned(e) and not Margin(-e.same.held_out.mean, e.same.held_out.standard_error).beyond(
-        e.tolerance
-    ):
+    if learned(e) and not lower(e.same).beyond(e.tolerance):
         return 0.0
     return gain / e.gap
 
@@ -188,24 +236,40 @@ def optimization_share(e: Evidence) -> float:
 def capacity_share(e: Evidence) -> float:
     """The share of the gap that only another architecture wins back; 0 if no failure is seen.
 
-    No run of the user's architecture reaches the reference; a larger one does, on the training and
-    on the held-out rows.
+    No run of the user's architecture reaches the reference. A larger one does, on the training and
+    on the held-out rows; or at least two larger ones are clearly better on both than the best of
+    the user's.
     """
     if e.wider is None or e.n_reached or not e.searched or learned(e):
         return 0.0
     best = min(e.training_loss, e.best_training)
     share = (best - max(e.wider.training_loss, e.reference)) / e.gap
-    better = Margin(-e.wider.held_out.mean, e.wider.held_out.standard_error)
-    if share < THRESHOLD or not reaches(e.wider, e) or not better.beyond(e.tolerance):
+    if share < THRESHOLD or not lower(e.wider).beyond(e.tolerance):
         return 0.0
-    return share
+    enough = e.widened and e.n_larger_better >= ENOUGH_BETTER
+    return share if enough or reaches(e.wider, e) else 0.0
+
+
+def lower(rival: Rival) -> Margin:
+    """The user's held-out loss minus the rival's."""
+    return Margin(-rival.held_out.mean, rival.held_out.standard_error)
 
 
 def reaches(rival: Rival, e: Evidence) -> bool:
     """Whether a network is as good as the reference, on the training and on the held-out rows."""
-    return rival.training_loss <= e.reference + e.tolerance and rival.held_out_excess.within(
-        e.tolerance
-    )
+    return learns(rival, e) and rival.held_out_excess.within(e.tolerance)
+
+
+def learns(rival: Rival, e: Evidence) -> bool:
+    """Whether a network's training loss is down to the level of the reference."""
+    return rival.training_loss <= e.reference + e.tolerance
+
+
+def unlucky(e: Evidence) -> bool:
+    """Whether the user's recipe usually does better than in the user's run, by the threshold."""
+    if e.seeds is None or e.seeds.n < FEWEST_SEEDS:
+        return False
+    return e.seeds.gain >= e.tolerance and e.seeds.score >= e.score + VISIBLE
 
 
 def success_bound(k: int) -> float:
@@ -213,35 +277,70 @@ def success_bound(k: int) -> float:
     return 1.0 - CONFIDENCE ** (1.0 / max(k, 1))
 
 
-def _reasons(e: Evidence) -> tuple[Statement, ...]:
-    """Every statement that the numbers support, whatever the verdict."""
+def reasons(e: Evidence) -> tuple[Statement, ...]:
+    """Every statement that the numbers support, in the order of the argument."""
     statements = [Statement(wording.signal(e), "likely")]
     if not e.signal.beyond(0.0):
-        return (*statements, *_memory(e))
+        return (*statements, *_memory(e), *_few(e))
     statements.append(Statement(wording.user(e), "likely"))
-    if optimization_share(e) > 0 and not fits(e):
+    statements += _of_a_fit(e) if fits(e) else _of_a_failure(e)
+    return (*statements, *_few(e), *_unfinished(e))
+
+
+def _of_a_fit(e: Evidence) -> list[Statement]:
+    texts = [wording.too_extreme(e)] if too_extreme(e) else []
+    texts += [wording.room(e)] if e.room is not None else []
+    return [Statement(text, "likely") for text in texts]
+
+
+def _of_a_failure(e: Evidence) -> list[Statement]:
+    return [*_of_training(e), *_of_larger_networks(e), *_of_generalisation(e)]
+
+
+def _of_training(e: Evidence) -> list[Statement]:
+    """What other parameters of the same architecture do."""
+    statements: list[Statement] = []
+    if optimization_share(e) > 0:
         certainty = "proved" if e.same and e.same.accepted else "likely"
         statements.append(Statement(wording.better_parameters(e, certainty), certainty))
-    elif e.searched and not fits(e):
+        if unlucky(e):
+            statements.append(Statement(wording.unlucky(e), "likely"))
+    elif e.searched and not learned(e):
         statements.append(Statement(wording.no_better_parameters(e), "likely"))
-    if e.n_reached and not learned(e) and not fits(e):
+    if e.n_reached and not learned(e):
         statements.append(Statement(wording.shape_suffices(e), "likely"))
-    if capacity_share(e) > 0 and not fits(e):
-        bound = success_bound(e.n_same)
-        statements.append(Statement(wording.larger_reaches(e, bound), "likely"))
-    elif e.wider is not None and not fits(e):
-        statements.append(Statement(wording.larger(e, reaches(e.wider, e)), "likely"))
-    if learned(e) and not fits(e):
-        statements.append(Statement(wording.generalisation(e), "likely"))
-    if overconfident(e):
-        statements.append(Statement(wording.too_extreme(e), "likely"))
-    return (*statements, *_unfinished(e))
+    return statements
+
+
+def _of_larger_networks(e: Evidence) -> list[Statement]:
+    if e.wider is None or (learned(e) and not reaches(e.wider, e)):
+        return []
+    if capacity_share(e) <= 0:
+        return [Statement(wording.larger(e, reaches(e.wider, e), learns(e.wider, e)), "likely")]
+    if reaches(e.wider, e):
+        texts = [wording.larger_reaches(e), wording.failures(e, success_bound(e.n_same))]
+    else:
+        texts = [wording.larger_better(e)]
+    return [Statement(text, "likely") for text in texts]
+
+
+def _of_generalisation(e: Evidence) -> list[Statement]:
+    if learned(e):
+        text = wording.too_extreme(e) if overconfident(e) else wording.generalisation(e)
+        return [Statement(text, "likely")]
+    if optimization_share(e) > 0 or capacity_share(e) > 0 or not (e.searched and e.widened):
+        return []
+    return [Statement(wording.what_would_decide(), "undecided")]
 
 
 def _memory(e: Evidence) -> tuple[Statement, ...]:
     if e.trivial - e.training_loss <= THRESHOLD * abs(e.trivial):
         return ()
     return (Statement(wording.memory(e), "likely"),)
+
+
+def _few(e: Evidence) -> tuple[Statement, ...]:
+    return (Statement(wording.few_rows(e), "undecided"),) if e.few else ()
 
 
 def _unfinished(e: Evidence) -> tuple[Statement, ...]:

@@ -9,14 +9,16 @@ import numpy as np
 from .._shapes import Array, Float64
 from ..network import to_bytes
 from .checker import CLAIM_VERSION, CheckResult, check_witness
-from .decision import Evidence, Margin, Rival, reaches
-from .problem import Problem
+from .decision import ROOM, Evidence, Margin, Rival, Seeds, reaches
+from .problem import Problem, class_sizes
 from .references import Judged
 from .search import Group, Trial, n_changes
 from .verdict import Witness
 
 SURE_NOISE = 3.0
 """Standard errors by which networks must beat the constant where the reference models do not."""
+FEW_ROWS = 10
+"""A class with fewer rows is too small to judge."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,11 @@ def gather(findings: Findings) -> Evidence:
         trivial_score=problem.score(constant.held_out_hits, problem.held_out),
         reference_score=problem.score(reference.held_out_hits, problem.held_out),
         score_deficit=margin(reference.held_out_hits - user.held_out_hits),
+        lead=margin(constant.held_out_losses - user.held_out_losses),
         best_training=min(t.training_loss for t in findings.same),
         n_same=len(findings.same),
+        convex=not user.recipe.hidden,
+        few=tuple((name, n) for name, n in class_sizes(problem.table) if 0 < n < FEW_ROWS),
         weight_decay=user.recipe.weight_decay,
         searched=findings.searched,
         widened=findings.widened,
@@ -106,11 +111,16 @@ def gather(findings: Findings) -> Evidence:
     )
     reached = [_reached(t, reference, evidence.tolerance) for t in findings.same]
     evidence = replace(evidence, n_reached=sum(reached))
-    same = _better(findings, evidence)
+    same, room = _better(findings, evidence), _room(findings, evidence)
+    beaten = [_beats_all(group.best, findings, evidence) for group in findings.larger]
     return replace(
         evidence,
         same=same and _rival(same, user, reference),
+        room=room and _rival(room, user, reference),
+        seeds=_seeds(findings, evidence),
         wider=_larger(findings, evidence, reference),
+        n_larger=len(beaten),
+        n_larger_better=sum(beaten),
     )
 
 
@@ -135,6 +145,38 @@ def _better(findings: Findings, e: Evidence) -> Trial | None:
     return min(others, key=lambda t: t.objective, default=None)
 
 
+def _room(findings: Findings, e: Evidence) -> Trial | None:
+    """The median run of the changed recipe that trains best, of those better on held-out rows."""
+    user = findings.user
+    groups = [g for g in findings.groups if g.role == "same architecture"]
+    medians = [g.median for g in groups if g.median.objective < user.objective]
+    for trial in sorted(medians, key=lambda t: t.objective):
+        if margin(user.held_out_losses - trial.held_out_losses).beyond(ROOM * e.gap):
+            return trial
+    return None
+
+
+def _seeds(findings: Findings, e: Evidence) -> Seeds:
+    """How the user's run stands among the other seeds of its recipe."""
+    group, user = findings.groups[0], findings.user
+    gains = [user.objective - t.objective for t in group.trials]
+    return Seeds(
+        n=len(gains),
+        n_better=sum(gain >= e.tolerance for gain in gains),
+        gain=user.objective - group.median.objective,
+        score=float(np.median([t.score for t in group.trials])),
+    )
+
+
+def _beats_all(trial: Trial, findings: Findings, e: Evidence) -> bool:
+    """Whether a network is clearly better than every run of the user's shape, on both parts."""
+    trained = min(findings.same, key=lambda t: t.training_loss)
+    judged = min(findings.same, key=lambda t: t.held_out_loss)
+    return margin(trained.training_losses - trial.training_losses).beyond(e.tolerance) and margin(
+        judged.held_out_losses - trial.held_out_losses
+    ).beyond(e.tolerance)
+
+
 def _larger(findings: Findings, e: Evidence, reference: Judged) -> Rival | None:
     """The smallest larger network that reaches the reference, or else the best one."""
     trials = [group.best for group in findings.larger]
@@ -144,10 +186,18 @@ def _larger(findings: Findings, e: Evidence, reference: Judged) -> Rival | None:
     return (there or sorted(rivals, key=lambda r: r.training_loss) or [None])[0]
 
 
+def run_name(trial: Trial, user: Trial) -> str:
+    """In words, which run this is."""
+    if trial.recipe == user.recipe:
+        return f"your own recipe with seed {trial.seed}"
+    return f"{trial.name}, seed {trial.seed}"
+
+
 def _rival(trial: Trial, user: Trial, reference: Judged) -> Rival:
     return Rival(
-        name=trial.name if trial.name != user.name else f"{trial.name} with seed {trial.seed}",
-        label=f"a network with hidden widths {','.join(map(str, trial.recipe.hidden)) or 'none'}",
+        name=run_name(trial, user),
+        experiment=trial.name,
+        label=f"hidden widths {','.join(map(str, trial.recipe.hidden)) or 'none'}",
         objective=trial.objective,
         training_loss=trial.training_loss,
         score=trial.score,
@@ -200,6 +250,8 @@ def prove(findings: Findings, e: Evidence) -> tuple[Evidence, Witness | None]:
         user_held_out_loss=findings.user.held_out_loss,
         share=claim["share"],
         claim=claim,
+        seed=better.seed,
+        name=run_name(better, findings.user),
     )
     return replace(e, same=same), witness
 

@@ -104,6 +104,12 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
             f"the table has {table.n_rows} rows; a diagnosis holds some out and cross-validates "
             "the rest: give it at least 20."
         )
+    for name, n in class_sizes(table):
+        if n == 1:
+            raise InvalidInput(
+                f"class {name!r} of {table.target_name!r} has a single row; a diagnosis needs at "
+                "least two, to train on one and hold one out: leave that row out, or merge classes."
+            )
     held_out = held_out_rows(table, share, seed)
     encoder = table.encoder(~held_out, standardize=True)
     raw_X = encoder.transform(table, standardize=False)
@@ -129,6 +135,14 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
         likelihood=LIKELIHOODS["categorical" if table.classes else "gaussian"],
         penalty=recipe.weight_decay if coupled else 0.0,
     )
+
+
+def class_sizes(table: Table) -> list[tuple[str, int]]:
+    """Every class with its number of rows; nothing for regression."""
+    if table.classes is None:
+        return []
+    counts = np.bincount(np.asarray(table.y), minlength=len(table.classes))
+    return [(name, int(n)) for name, n in zip(table.classes, counts, strict=True)]
 
 
 def identity_scaling(d_in: int) -> Scaling:

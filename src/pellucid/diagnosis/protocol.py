@@ -237,7 +237,7 @@ def _run_protocol(lab: Lab, recipe: Recipe, seed: int) -> Verdict:
     start = _recipe_for_others(lab.groups, gather(findings()).tolerance)
     widened = lab.run("wider and deeper", wider_plans(recipe, start, seed))
     if widened and _need_much_wider(gather(findings())):
-        widened = lab.run("much wider", much_wider_plans(recipe, start, seed))
+        widened = lab.run("much wider", much_wider_plans(problem, recipe, start, seed))
     elif widened:
         lab.stage = "much wider"
     evidence, witness = _evidence(findings())
@@ -305,7 +305,7 @@ def _verdict(
     problem, user = lab.problem, findings.user
     statements = judgement.statements
     if fix is None and judgement.kind not in ("fits", "data limit") and not lab.stopped:
-        statements = (*statements, Statement(wording.no_fix(), "likely"))
+        statements = (*statements, Statement(wording.no_fix(judgement.kind), "likely"))
     return Verdict(
         kind=judgement.kind,
         certainty=judgement.certainty,

@@ -168,6 +168,8 @@ def _logistic(d_out: int) -> Paths:
 
     def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
         strengths = PENALTIES if X.size * d_out <= LARGE else (1.0,)
+        if len(np.unique(y)) == 1:
+            return [_only_class(y, X_new, d_out)] * len(strengths)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             models = [LogisticRegression(C=c, max_iter=300).fit(X, y) for c in strengths]
@@ -192,8 +194,12 @@ def _boosting_settings(n: int, seed: int, d_out: int = 1) -> dict[str, Any]:
 def _boosting_classes(d_out: int, n: int, seed: int) -> Paths:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
+    settings = _boosting_settings(n, seed, d_out)
+
     def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
-        model = HistGradientBoostingClassifier(**_boosting_settings(n, seed, d_out)).fit(X, y)
+        if len(np.unique(y)) == 1:
+            return [_only_class(y, X_new, d_out) for _ in _some(range(settings["max_iter"]))]
+        model = HistGradientBoostingClassifier(**settings).fit(X, y)
         stages = model.staged_predict_proba(X_new)
         return [_log_probabilities(model.classes_, p, y, d_out) for p in _some(stages)]
 
@@ -210,7 +216,7 @@ def _boosting_numbers(n: int, seed: int) -> Paths:
     return paths
 
 
-def _some(stages: Iterable[Array]) -> Iterator[Array]:
+def _some(stages: Iterable[Any]) -> Iterator[Any]:
     """The first ten rounds of boosting and every fifth after them."""
     return (stage for i, stage in enumerate(stages) if i < 10 or i % 5 == 4)
 
@@ -226,6 +232,11 @@ def _log_probabilities(
     full = np.zeros((len(p), d_out))
     full[:, np.asarray(classes)] = p
     return np.log((len(y) * full + shares) / (len(y) + 1.0))
+
+
+def _only_class(y: Array, X_new: Array, d_out: int) -> Float64[Array, "n d_out"]:
+    """Logits where all fitting rows are of one class: nearly certain of it."""
+    return _log_probabilities(y[:1], np.ones((len(X_new), 1)), y, d_out)
 
 
 def _one_thread() -> Any:

@@ -1,14 +1,15 @@
 """The fix: a changed recipe that was run, before and after on the held-out rows."""
 
 import math
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._shapes import Array, Float64
 from ..network import Activation
 from ..training import Run
-from .decision import Evidence, capacity_share
+from .decision import Evidence, capacity_share, lower, reaches
 from .evidence import Findings, margin
 from .problem import Problem
 from .references import N_FOLDS, fold_numbers
@@ -21,97 +22,121 @@ DECAYS = (0.0, 0.003, 0.03, 0.3)
 """Weight decays that are compared against overfitting."""
 
 
-def choose_fix(kind: str, findings: Findings, e: Evidence) -> Fix | None:
-    """The best changed recipe that was run, if it does better on the held-out rows; else None.
+@dataclass(frozen=True)
+class Choice:
+    """A changed recipe in words, and the run that stands for it."""
 
-    It is chosen by what the training rows say; the held-out rows only judge it.
+    change: str
+    recipe: Recipe
+    trial: Trial
+    is_median: bool = True
+
+
+def choose_fix(kind: str, findings: Findings, e: Evidence) -> Fix | None:
+    """The first changed recipe, in the order of its kind, that does better on the held-out rows.
+
+    The order is by what the training rows say, and the held-out rows only judge; but for
+    "undecided" the order is theirs as well.
     """
     if kind in ("fits", "data limit"):
         return None
     if kind == "optimization failure" and capacity_share(e) > 0:
         kind = "capacity failure"  # both: the larger network repairs more
-    chosen = _CHOICES[kind](findings, e)
-    if chosen is None:
-        return None
-    change, recipe, after = chosen
     before = findings.user
-    gain = margin(before.held_out_losses - after.held_out_losses)
-    if not gain.beyond(e.tolerance if kind == "undecided" else 0.0):
-        return None
-    return Fix(
-        change=change,
-        recipe=recipe,
-        loss_before=before.held_out_loss,
-        loss_after=after.held_out_loss,
-        score_before=before.score,
-        score_after=after.score,
-    )
+    tolerance = e.tolerance if kind == "undecided" else 0.0
+    for choice in _ORDERS[kind](findings, e):
+        after = choice.trial
+        if margin(before.held_out_losses - after.held_out_losses).beyond(tolerance):
+            return Fix(
+                change=choice.change,
+                recipe=choice.recipe,
+                loss_before=before.held_out_loss,
+                loss_after=after.held_out_loss,
+                score_before=before.score,
+                score_after=after.score,
+                seed=after.seed,
+            )
+    return None
 
 
-Choice = tuple[str, Recipe, Trial] | None
-
-
-def _same_architecture(findings: Findings, e: Evidence) -> Choice:
-    """The smallest change whose median run, or best of several, trains nearly as well as any.
-
-    Of equally small changes the one that trains best.
-    """
-    groups = [g for g in findings.groups if g.role in ("recipe", "same architecture")]
-    choices = [(g.name, g.recipe, g.median) for g in groups[1:]]
-    choices += [(_best_of(g), g.recipe, g.best) for g in groups if len(g.trials) > 1]
-    user = findings.user
-
-    def objective(choice: tuple[str, Recipe, Trial]) -> float:
-        t = choice[2]
-        worse = margin(t.held_out_losses - user.held_out_losses).beyond(0.0)
-        return math.inf if worse or not math.isfinite(t.objective) else t.objective
-
-    lowest = min(map(objective, choices), default=math.inf)
-    near = [c for c in choices if objective(c) <= lowest + e.tolerance and c[2] is not user]
-    singles = len(groups) - 1
-    return min(
-        near,
-        key=lambda c: (choices.index(c) >= singles, n_changes(user.recipe, c[1]), objective(c)),
-        default=None,
-    )
+def _choices(groups: Iterable[Group], user: Trial) -> list[Choice]:
+    """The median run of every changed recipe, and the best of several by training loss."""
+    choices: list[Choice] = []
+    for g in groups:
+        if g.role != "recipe":
+            choices.append(Choice(g.name, g.recipe, g.median))
+        if len(g.trials) > 1 and g.best is not user:
+            choices.append(Choice(_best_of(g), g.recipe, g.best, is_median=False))
+    return [c for c in choices if math.isfinite(c.trial.objective)]
 
 
 def _best_of(group: Group) -> str:
     return f"{group.name}, the best of {len(group.trials)} seeds by training loss"
 
 
-def _larger(findings: Findings, e: Evidence) -> Choice:
-    """The smallest larger network that reaches the reference."""
-    if e.wider is None:
-        return None
-    group = next((g for g in findings.larger if g.name == e.wider.name), None)
-    return group and _of_group(group, e)
+def _training_first(findings: Findings, e: Evidence) -> list[Choice]:
+    """The smallest changes that train nearly as well as any at these widths, then by objective."""
+    groups = [g for g in findings.groups if g.role in ("recipe", "same architecture")]
+    choices, user = _choices(groups, findings.user), findings.user
+    lowest = min((c.trial.objective for c in choices if _no_worse(c, user)), default=math.inf)
+
+    def rank(c: Choice) -> tuple[bool, bool, int, float]:
+        far = c.trial.objective > lowest + e.tolerance
+        n = 0 if far else n_changes(user.recipe, c.recipe)
+        return far, not (far or c.is_median), n, c.trial.objective
+
+    return [*sorted(choices, key=rank), *_by_training_loss(findings.larger, user)]
+
+
+def _no_worse(choice: Choice, user: Trial) -> bool:
+    """Whether a run costs no held-out loss beyond noise: one that overfits is no measure."""
+    return not margin(choice.trial.held_out_losses - user.held_out_losses).beyond(0.0)
+
+
+def _larger_first(findings: Findings, e: Evidence) -> list[Choice]:
+    """The larger network that the verdict names, then the others by training loss."""
+    named = e.wider.experiment if e.wider else ""
+    near = [_of_group(g, e) for g in findings.larger if g.name == named]
+    return [*near, *_by_training_loss(findings.groups, findings.user)]
 
 
 def _of_group(group: Group, e: Evidence) -> Choice:
     """Its median run where that is nearly as good as its best, else its best by training loss."""
     if group.median.training_loss <= group.best.training_loss + e.tolerance:
-        return group.name, group.recipe, group.median
-    return _best_of(group), group.recipe, group.best
+        return Choice(group.name, group.recipe, group.median)
+    return Choice(_best_of(group), group.recipe, group.best, is_median=False)
 
 
-def _regularised(findings: Findings, e: Evidence) -> Choice:
-    """The recipe that cross-validation chose against overfitting: the last one that was run."""
-    group = findings.groups[-1]
-    return (group.name, group.recipe, group.median) if group.role == REMEDY else None
+def _by_training_loss(groups: Iterable[Group], user: Trial) -> list[Choice]:
+    return sorted(_choices(groups, user), key=lambda c: c.trial.training_loss)
 
 
-def _anything(findings: Findings, e: Evidence) -> Choice:
-    """The changed recipe with the lowest held-out loss: a hint, where nothing is decided."""
-    choices = [(g.name, g.recipe, g.median) for g in findings.groups[1:]]
-    return min(choices, key=lambda choice: choice[2].held_out_loss, default=None)
+def _regularised_first(findings: Findings, e: Evidence) -> list[Choice]:
+    """What cross-validation chose against overfitting, then the others, small changes first.
+
+    Where a larger network reaches the reference, it comes first: it needs no regularisation.
+    """
+    if e.wider and reaches(e.wider, e) and lower(e.wider).beyond(e.tolerance):
+        return _larger_first(findings, e)
+    user = findings.user
+
+    def rank(c: Choice) -> tuple[bool, int, float]:
+        chosen = findings.groups[-1].role == REMEDY and c.recipe == findings.groups[-1].recipe
+        return not chosen, n_changes(user.recipe, c.recipe), c.trial.training_loss
+
+    return sorted(_choices(findings.groups, user), key=rank)
 
 
-_CHOICES = {
-    "optimization failure": _same_architecture,
-    "capacity failure": _larger,
-    "overfitting": _regularised,
-    "undecided": _anything,
+def _by_held_out_loss(findings: Findings, e: Evidence) -> list[Choice]:
+    """From the lowest held-out loss: a hint, where nothing is decided."""
+    return sorted(_choices(findings.groups, findings.user), key=lambda c: c.trial.held_out_loss)
+
+
+_ORDERS = {
+    "optimization failure": _training_first,
+    "capacity failure": _larger_first,
+    "overfitting": _regularised_first,
+    "undecided": _by_held_out_loss,
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .wording import number, rounded
 
 if TYPE_CHECKING:
-    from .verdict import Experiment, Verdict
+    from .verdict import Experiment, Fix, Verdict
 
 SCHEMA = 1
 """The version of what `verdict_dict` returns."""
@@ -45,6 +45,9 @@ def verdict_dict(v: "Verdict") -> dict[str, Any]:
         "unit_health": [asdict(layer) for layer in v.unit_health],
         "fix": None if v.fix is None else _plain(asdict(v.fix)),
         "witness": None if v.witness is None else _plain(v.witness.claim),
+        "witness_run": None
+        if v.witness is None
+        else {"name": v.witness.name, "seed": v.witness.seed},
         "stage": v.stage,
         "stages": list(v.stages),
         "timing": {"budget": v.budget, "seconds": round(v.seconds, 3)},
@@ -91,14 +94,18 @@ def verdict_text(v: "Verdict") -> str:
     health = [_health(layer) for layer in v.unit_health]
     lines += [f"  {text}" for text in health if text]
     if v.fix is not None:
-        lines.append(
-            f"  fix: {v.fix.change}: {v.score_name} {rounded(v.fix.score_before)} -> "
-            f"{rounded(v.fix.score_after)}, held-out loss {number(v.fix.loss_before)} -> "
-            f"{number(v.fix.loss_after)}"
-        )
+        lines.append(_fix(v.fix, v.score_name))
     if v.stage != v.stages[-1]:
         lines.append(f"  stopped after the stage {v.stage!r} (budget {v.budget:g} s)")
     return "\n".join(lines)
+
+
+def _fix(fix: "Fix", score_name: str) -> str:
+    return (
+        f"  fix: {fix.change} (seed {fix.seed}): {score_name} {rounded(fix.score_before)} -> "
+        f"{rounded(fix.score_after)}, held-out loss {number(fix.loss_before)} -> "
+        f"{number(fix.loss_after)}"
+    )
 
 
 def _table(v: "Verdict") -> list[str]:
@@ -107,12 +114,23 @@ def _table(v: "Verdict") -> list[str]:
         (r.name, "", f"{number(r.loss)} (CV)", number(r.held_out_loss), rounded(r.held_out_score))
         for r in v.references
     ]
-    rows += [_row(e) for e in v.experiments]
+    rows += [_own(v.experiments[0]), *map(_row, v.experiments)]
     width = max(len(row[0]) for row in rows)
     return [
         f"    {name:<{width}}  {runs:>4}  {training:>12}  {held_out:>9}  {score:>8}".rstrip()
         for name, runs, training, held_out, score in rows
     ]
+
+
+def _own(e: "Experiment") -> tuple[str, str, str, str, str]:
+    """The run that the verdict is about."""
+    return (
+        f"your run (seed {e.seeds[0]})",
+        "1",
+        number(e.training_loss[0]),
+        number(e.held_out_loss[0]),
+        rounded(float(e.score[0])),
+    )
 
 
 def _row(e: "Experiment") -> tuple[str, str, str, str, str]:

@@ -26,7 +26,8 @@ SOUND_RATE, SOUND_STEPS = 0.01, 3000
 SOUND_BATCH, FULL_BATCH_ROWS = 256, 5000
 LONGER = 3
 WIDENINGS = (2, 4)
-FAR_WIDENING = 16
+FAR_WIDENING, FAR_WIDTH = 16, 64
+"""The widest networks: this many times the user's widths, and at least so many units."""
 FIRST_WIDTHS = (16, 64)
 """Hidden widths that are tried where the user's model is linear."""
 RECORDS = 100
@@ -108,8 +109,7 @@ class Plan:
     def work(self, problem: Problem) -> float:
         """Parameters times rows times steps, summed over the seeds."""
         r = self.recipe
-        widths = (problem.raw_X.shape[1], *r.hidden, problem.d_out)
-        p = sum(b * (a + 1) for a, b in pairwise(widths))
+        p = n_parameters(problem, r.hidden)
         n = int((~problem.held_out).sum())
         return float(len(self.seeds)) * (p + 20.0) * min(r.batch_size or n, n) * r.steps
 
@@ -173,11 +173,21 @@ def wider_plans(recipe: Recipe, start: Recipe, seed: int) -> tuple[Plan, ...]:
     )
 
 
-def much_wider_plans(recipe: Recipe, start: Recipe, seed: int) -> tuple[Plan, ...]:
-    """Sixteen times as wide; for a linear model, two wide layers."""
-    hidden = tuple(FAR_WIDENING * w for w in recipe.hidden) or (FIRST_WIDTHS[1],) * 2
-    seeds = tuple(range(seed, seed + N_SEEDS - 1))
-    return _plans("wider", recipe, [(replace(start, hidden=hidden), seeds)])
+def much_wider_plans(
+    problem: Problem, recipe: Recipe, start: Recipe, seed: int
+) -> tuple[Plan, ...]:
+    """Sixteen times as wide and at least 64, and two layers of 64; only what is larger."""
+    far = tuple(max(FAR_WIDENING * w, FAR_WIDTH) for w in recipe.hidden)
+    size = n_parameters(problem, recipe.hidden)
+    hidden = [h for h in (far, (FAR_WIDTH,) * 2) if n_parameters(problem, h) > size]
+    seeds = tuple(range(seed, seed + N_SEEDS))
+    return _plans("wider", recipe, [(replace(start, hidden=h), seeds) for h in hidden])
+
+
+def n_parameters(problem: Problem, hidden: tuple[int, ...]) -> int:
+    """Weights and biases of a network with these hidden widths."""
+    widths = (problem.raw_X.shape[1], *hidden, problem.d_out)
+    return sum(b * (a + 1) for a, b in pairwise(widths))
 
 
 def remedy_plan(recipe: Recipe, other: Recipe, seed: int) -> tuple[Plan, ...]:

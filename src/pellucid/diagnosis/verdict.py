@@ -92,7 +92,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Fix:
-    """A changed recipe that was run: what changed, held-out loss and score before and after."""
+    """A changed recipe that was run: what changed, held-out loss and score before and after.
+
+    "Before" is the user's own run, "after" the run of `recipe` with `seed`.
+    """
 
     change: str
     recipe: Recipe
@@ -100,6 +103,7 @@ class Fix:
     loss_after: float
     score_before: float
     score_after: float
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class Witness:
     The network takes the encoded, unscaled columns (`raw_X`) and returns outputs on the user's
     target scale, as the user's own network does. `share` is the lowered objective as a share of
     (trivial - reference), and `claim` what `check_witness` takes beside the two networks' files.
+    `name` says in words which recipe made it, with `seed`.
     """
 
     network: Network
@@ -118,6 +123,8 @@ class Witness:
     user_held_out_loss: float
     share: float
     claim: dict[str, Any]
+    seed: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True)

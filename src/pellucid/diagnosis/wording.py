@@ -4,7 +4,14 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .decision import Evidence, Rival
+    from .decision import Evidence, Margin, Rival
+
+HIGH_TRIVIAL_SCORE = 0.8
+"""An accuracy of the constant prediction that makes others look better than they are."""
+MANY_GAPS = 2.0
+"""Shares above this are told as multiples, not in per cent."""
+MOST_NAMES = 5
+CONSTANT = f"{math.log(2 * math.pi) / 2:.3f}"
 
 
 def number(value: float) -> str:
@@ -44,94 +51,124 @@ def score(e: "Evidence", value: float) -> str:
     return f"{score_title(e.score_name)} {rounded(value)}"
 
 
+def against(e: "Evidence") -> str:
+    """The user's score and the reference's; the constant's too, where it is high already."""
+    text = f"{score(e, e.score)} against {rounded(e.reference_score)}"
+    if e.score_name == "accuracy" and e.trivial_score > HIGH_TRIVIAL_SCORE:
+        text += f"; the constant prediction has {rounded(e.trivial_score)}"
+    return text
+
+
 def share(e: "Evidence", difference: float) -> str:
     """A difference in loss as a share of the gap, (trivial - reference)."""
-    return f"{100 * difference / e.gap:.0f} % of the gap"
+    ratio = abs(difference) / e.gap
+    if ratio > MANY_GAPS:
+        return f"{number(float(f'{ratio:.2g}'))} times the gap"
+    return f"{100 * ratio:.0f} % of the gap"
+
+
+def uncertain(m: "Margin") -> str:
+    """The size of a difference, plus or minus its standard error."""
+    return f"{number(abs(m.mean))} ± {number(float(f'{m.standard_error:.2g}'))} nats"
+
+
+def differs(m: "Margin") -> str:
+    """A difference in words: how much higher or lower than."""
+    return f"{uncertain(m)} {'higher' if m.mean > 0 else 'lower'} than"
+
+
+# ---- the headline: one clause, then the scores
 
 
 def data_limit(e: "Evidence") -> str:
-    """The sentence of a data limit."""
+    """The headline of a data limit."""
     return (
-        "The columns say nothing about the target that could be found: neither the reference "
-        "models nor a network beat the constant prediction beyond noise."
+        "The columns say nothing about the target that could be found: no model that was run "
+        "beats the constant prediction beyond noise."
     )
 
 
 def fits(e: "Evidence", overconfident: bool) -> str:
-    """The sentence of a network that fits."""
+    """The headline of a network that fits."""
     if overconfident:
         return (
-            f"The network fits: its held-out {score(e, e.score)} is no worse than that of "
-            f"{e.reference_name} ({rounded(e.reference_score)}); only its probabilities are too "
-            f"extreme."
+            f"The network fits: it classifies as well as {e.reference_name} ({against(e)}); only "
+            f"its probabilities are too extreme."
         )
     if e.held_out_excess.mean <= 0:
         how = "no higher than"
     elif e.held_out_excess.mean <= e.tolerance:
-        how = "within a tenth of the gap of"
+        how = "close to"
     else:
         how = "within noise of"
     return (
-        f"The network fits: on held-out rows its loss is {how} that of {e.reference_name} "
-        f"({score(e, e.score)} against {rounded(e.reference_score)})."
+        f"The network fits: its held-out loss is {how} that of {e.reference_name} ({against(e)})."
     )
 
 
 def optimization(e: "Evidence", certainty: str, too_small: bool) -> str:
-    """The sentence of an optimization failure."""
+    """The headline of an optimization failure."""
     assert e.same is not None
-    how = "are in hand" if certainty == "proved" else "were found, though the checker refused them"
-    blame = "Training has failed, not the model"
+    how = "of the same architecture are in hand"
+    if certainty != "proved":
+        how = "were found, but not proved"
     if too_small:
         blame = "Training has failed, and the model is probably too small as well"
-    return (
-        f"{blame}: better parameters of the same architecture {how}, with a "
-        f"training objective of {number(e.same.objective)} instead of {nats(e.objective)} "
-        f"(held-out {score(e, e.same.score)} instead of {rounded(e.score)})."
-    )
+        return f"{blame} ({_instead(e, e.same)})."
+    blame = "Training has failed, not the model"
+    return f"{blame}: better parameters {how} ({_instead(e, e.same)})."
 
 
 def capacity(e: "Evidence") -> str:
-    """The sentence of a capacity failure."""
+    """The headline of a capacity failure."""
     assert e.wider is not None
     return (
-        f"This network is probably too small: {e.n_same} runs of its architecture all stay short "
-        f"of {e.reference_name}, and {e.wider.label} reaches it "
-        f"(held-out {score(e, e.wider.score)} instead of {rounded(e.score)})."
+        f"This network is probably too small: {e.wider.label} do better "
+        f"({_instead(e, e.wider)}; {e.reference_name} has {rounded(e.reference_score)})."
     )
 
 
-def overfitting(e: "Evidence") -> str:
-    """The sentence of overfitting."""
+def overfitting(e: "Evidence", overconfident: bool) -> str:
+    """The headline of overfitting."""
+    if overconfident:
+        return (
+            f"The network overfits: it classifies as well as {e.reference_name} ({against(e)}), "
+            f"but its probabilities are far too confident."
+        )
     return (
-        f"The network overfits: its training loss is {nats(e.training_loss)}, and on held-out rows "
-        f"it is {nats(e.held_out_excess.mean)} worse than {e.reference_name} "
-        f"({score(e, e.score)} against {rounded(e.reference_score)})."
+        f"The network overfits: it has learned its training rows, and does worse than "
+        f"{e.reference_name} on others ({against(e)})."
     )
 
 
 def undecided(e: "Evidence") -> str:
-    """The sentence of a verdict that is open, with what would decide it."""
-    if not (e.searched and e.widened):
-        what = "The time budget ended the search; a larger budget would decide it."
-    else:
-        what = (
-            "Neither other parameters of this architecture nor larger networks were found that "
-            "reach it; more steps, more seeds or still larger networks would decide it."
-        )
-    return (
-        f"Undecided: the network is worse than {e.reference_name} ({score(e, e.score)} against "
-        f"{rounded(e.reference_score)}). {what}"
-    )
+    """The headline of a verdict that is open."""
+    why = "no cause was found" if e.searched and e.widened else "the time budget ended"
+    return f"Undecided: the network is worse than {e.reference_name} ({against(e)}); {why}."
+
+
+def _instead(e: "Evidence", rival: "Rival") -> str:
+    return f"held-out {score(e, rival.score)} instead of {rounded(e.score)}"
+
+
+# ---- the reasons
 
 
 def signal(e: "Evidence") -> str:
-    """What can be learned at all."""
-    verb = "lowers" if e.signal.beyond(0.0) else "does not lower"
+    """What can be learned at all, and the unit in which the verdict counts."""
+    losses = f"cross-validated losses {number(e.reference)} and {nats(e.trivial)}"
+    if e.score_name != "accuracy":
+        losses += f"; of each, {CONSTANT} is the constant ½ log 2π that a perfect network has"
+    who, gain = capital(e.reference_name), uncertain(e.signal)
+    if not e.signal.beyond(0.0):
+        verb = "gains" if e.signal.mean > 0 else "loses"
+        return (
+            f"{who} does not beat the constant prediction beyond noise: it {verb} {gain} "
+            f"({losses})."
+        )
     return (
-        f"{capital(e.reference_name)} {verb} the loss of the constant prediction beyond noise: "
-        f"{number(e.reference)} against {nats(e.trivial)} (cross-validated). The gap between them "
-        f"is {number(e.signal.mean)} ± {number(e.signal.standard_error)} nats."
+        f"{who} gains {gain} over the constant prediction ({losses}); this gain is called the gap "
+        f"below."
     )
 
 
@@ -139,9 +176,9 @@ def user(e: "Evidence") -> str:
     """Where the user's run stands, against the reference."""
     state = "Your run diverged; its last finite state" if e.diverged else "Your run"
     return (
-        f"{state} has a training loss of {nats(e.training_loss)}. On held-out rows its loss "
-        f"minus that of {e.reference_name} is {number(e.held_out_excess.mean)} ± "
-        f"{number(e.held_out_excess.standard_error)} nats, {share(e, e.held_out_excess.mean)}."
+        f"{state} has a training loss of {nats(e.training_loss)}. Its held-out loss is "
+        f"{differs(e.held_out_excess)} that of {e.reference_name} "
+        f"({share(e, e.held_out_excess.mean)}; {against(e)})."
     )
 
 
@@ -156,9 +193,38 @@ def better_parameters(e: "Evidence", certainty: str) -> str:
     return (
         f"Parameters of the same architecture ({e.same.name}) lower the training objective from "
         f"{number(e.objective)} to {nats(e.same.objective)}, by "
-        f"{share(e, e.objective - e.same.objective)}; their held-out loss minus yours is "
-        f"{_margin(e.same)}; {check}."
+        f"{share(e, e.objective - e.same.objective)}; their held-out loss is "
+        f"{differs(e.same.held_out)} yours; {check}."
     )
+
+
+def unlucky(e: "Evidence") -> str:
+    """The user's recipe usually does better than in the user's run."""
+    assert e.seeds is not None
+    return (
+        f"Your start was unlucky: of {e.seeds.n} seeds of your own recipe, {e.seeds.n_better} end "
+        f"with a training objective that is lower than yours by a tenth of the gap or more; the "
+        f"median {score_title(e.score_name)} is {rounded(e.seeds.score)}, yours {rounded(e.score)}."
+    )
+
+
+def room(e: "Evidence") -> str:
+    """A network that fits could do better still."""
+    assert e.room is not None
+    old, new = apart(e.score, e.room.score)
+    title = score_title(e.score_name)
+    scores = f"{title} {new} instead of {old}" if old != new else f"{title} {new} in both"
+    return (
+        f"There is room: with a changed recipe ({e.room.name}) the held-out loss is "
+        f"{differs(e.room.held_out)} yours, {scores}."
+    )
+
+
+def apart(a: float, b: float) -> tuple[str, str]:
+    """Two scores with two decimals, or with three where they would look the same."""
+    if rounded(a) != rounded(b):
+        return rounded(a), rounded(b)
+    return f"{a:.3f}", f"{b:.3f}"
 
 
 def no_better_parameters(e: "Evidence") -> str:
@@ -174,36 +240,66 @@ def shape_suffices(e: "Evidence") -> str:
     why = " (without your weight decay, or with it)" if e.weight_decay else ""
     return (
         f"Of {e.n_same} runs of your architecture{why}, {e.n_reached} bring the training loss down "
-        f"to the level of {e.reference_name}: the architecture is large enough."
+        f"to the level of {e.reference_name}: the architecture is large enough for these rows."
     )
 
 
-def larger_reaches(e: "Evidence", bound: float) -> str:
+def larger_reaches(e: "Evidence") -> str:
     """A larger network reaches the reference, the user's architecture never does."""
     assert e.wider is not None
     return (
-        f"{capital(e.wider.label)} reaches {e.reference_name} (training loss "
-        f"{nats(e.wider.training_loss)}); none of {e.n_same} runs of your architecture does. If "
-        f"such a run succeeded more often than in {100 * bound:.0f} % of cases, this would happen "
-        f"less than once in twenty times. That is no proof: another search may succeed."
+        f"{capital(e.wider.label)} reach {e.reference_name}, with a training loss of "
+        f"{nats(e.wider.training_loss)} and a held-out loss that is {differs(e.wider.held_out)} "
+        f"yours; none of {e.n_same} runs of your architecture does."
     )
 
 
-def larger(e: "Evidence", reached: bool) -> str:
+def failures(e: "Evidence", bound: float) -> str:
+    """What the failed runs of the user's architecture say, and what they do not."""
+    if e.convex:
+        return (
+            "Without hidden layers the loss has no minimum but the lowest, so other starts would "
+            "not help."
+        )
+    percent = math.ceil(100 * bound - 1e-9)
+    return (
+        f"If at least {percent} % of starts succeeded, {e.n_same} failures in a row would have a "
+        f"chance below 5 %. That is no proof: another search may succeed."
+    )
+
+
+def larger_better(e: "Evidence") -> str:
+    """Larger networks are better than all runs of the user's, and still short of the reference."""
+    assert e.wider is not None
+    best = min(e.training_loss, e.best_training)
+    n, all_n = e.n_larger_better, e.n_larger
+    which = "Every larger network" if n == all_n else f"Of {all_n} larger networks, {n}"
+    verb = "that was run is" if n == all_n else "are"
+    return (
+        f"{which} {verb} better than all {e.n_same} runs of your architecture, on the training and "
+        f"on the held-out rows: {e.wider.label} lower the best training loss from {number(best)} "
+        f"to {nats(e.wider.training_loss)}. None yet reaches {e.reference_name}, so how large is "
+        f"enough was not found."
+    )
+
+
+def larger(e: "Evidence", reached: bool, learned: bool) -> str:
     """What larger networks do, where this is no capacity failure."""
     assert e.wider is not None
-    verb = "reaches" if reached else "does not reach"
+    verb = f"reach {e.reference_name}"
+    if not reached:
+        verb = f"{verb} on the training rows alone" if learned else f"do not {verb}"
     return (
-        f"Of the larger networks, {e.wider.label} {verb} {e.reference_name}: training loss "
-        f"{nats(e.wider.training_loss)}, held-out loss minus yours {_margin(e.wider)}."
+        f"Of the larger networks, {e.wider.label} {verb}: the training loss is "
+        f"{nats(e.wider.training_loss)}, and the held-out loss {differs(e.wider.held_out)} yours."
     )
 
 
 def generalisation(e: "Evidence") -> str:
     """The training rows are learned, the held-out rows are not."""
     return (
-        f"The training loss is down to the level of {e.reference_name}, so training and "
-        f"capacity suffice; the held-out rows are worse by {share(e, e.held_out_excess.mean)}."
+        f"The training loss is down to the level of {e.reference_name}: what is missing is missing "
+        f"on rows that training did not see."
     )
 
 
@@ -212,7 +308,7 @@ def too_extreme(e: "Evidence") -> str:
     return (
         f"The classes are as often right as those of {e.reference_name}, but the probabilities "
         f"are too extreme: that costs {nats(e.held_out_excess.mean)} of held-out loss. Weight "
-        f"decay or fewer steps would lower it."
+        f"decay or fewer steps would probably lower it."
     )
 
 
@@ -224,16 +320,28 @@ def memory(e: "Evidence") -> str:
     )
 
 
+def few_rows(e: "Evidence") -> str:
+    """Classes that are too small to judge."""
+    if len(e.few) == 1:
+        name, n = e.few[0]
+        return f"Class {name!r} has only {n} rows: too few to judge."
+    shown = ", ".join(f"{name!r} ({n})" for name, n in e.few[:MOST_NAMES])
+    more = f" and {len(e.few) - MOST_NAMES} more" if len(e.few) > MOST_NAMES else ""
+    return f"Classes with too few rows to judge: {shown}{more}."
+
+
+def what_would_decide() -> str:
+    """What would settle a verdict that is open."""
+    return "More steps, more seeds, still larger networks or more rows would decide it."
+
+
 def unfinished(e: "Evidence") -> str:
     """What the budget left out."""
     missing = "larger networks were" if e.searched else "other training and larger networks were"
     return f"The time budget ended before {missing} tried; a larger budget would tell more."
 
 
-def no_fix() -> str:
+def no_fix(kind: str) -> str:
     """No changed recipe does better."""
-    return "No changed recipe that was run does better on held-out rows."
-
-
-def _margin(rival: "Rival") -> str:
-    return f"{number(rival.held_out.mean)} ± {number(rival.held_out.standard_error)} nats"
+    how = "by a tenth of the gap and beyond noise" if kind == "undecided" else "beyond noise"
+    return f"No changed recipe that was run lowers the held-out loss {how}."

@@ -1,11 +1,11 @@
 """Feedforward networks: what they are, what they compute, and where they are kept."""
 
 from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
-from .files import load, save
+from .files import load, read_metadata, save
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
 from .passes import BackwardPass, ForwardPass
-from .serialization import from_bytes, read_metadata, to_bytes
+from .serialization import from_bytes, to_bytes
 
 __all__ = [
     "ACTIVATIONS",

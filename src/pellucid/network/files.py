@@ -3,13 +3,16 @@
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 from .._errors import InvalidFile, InvalidInput
 from .network import Network
-from .serialization import build, header_length, layout, read_header, to_bytes
+from .serialization import OPENING, Header, build, header_length, layout, read_header, to_bytes
+
+T = TypeVar("T")
 
 
 def save(
@@ -18,7 +21,8 @@ def save(
     """Write the network to a file: whole, or not at all.
 
     The bytes go to a temporary file in the same folder, which then takes the name `path`; a crash
-    leaves the old file or the new one. `InvalidFile` is raised where the folder cannot be written.
+    leaves the old file or the new one. `InvalidFile` is raised where the folder cannot be written,
+    and where `path` is a folder, a device, or a read-only file.
     """
     write_atomically(Path(path), to_bytes(network, metadata))
 
@@ -30,7 +34,7 @@ def load(path_or_module: Any) -> Network:
     that is no chain of linear layers and activations.
     """
     if isinstance(path_or_module, str | os.PathLike):
-        return _load_file(Path(path_or_module))
+        return _from_file(Path(path_or_module), _network)
     libraries = {kind.__module__.split(".")[0] for kind in type(path_or_module).__mro__}
     if "torch" in libraries:
         from .formats.torch import from_torch
@@ -46,9 +50,24 @@ def load(path_or_module: Any) -> Network:
     )
 
 
-def _load_file(path: Path) -> Network:
+def read_metadata(path_or_bytes: Any) -> dict[str, str]:
+    """The texts that were kept with a network: from the path of its file, or from its bytes.
+
+    `InvalidFile` is raised for a missing, damaged or foreign file.
+    """
+    if isinstance(path_or_bytes, str | os.PathLike):
+        return _from_file(Path(path_or_bytes), lambda header, file, size: header.kept)
+    if isinstance(path_or_bytes, bytes):
+        return read_header(path_or_bytes[:OPENING], path_or_bytes[8:], len(path_or_bytes)).kept
+    raise InvalidInput(
+        f"got a {type(path_or_bytes).__name__}; read_metadata takes the path of a file, or its "
+        "bytes."
+    )
+
+
+def _from_file(path: Path, use: Callable[[Header, BinaryIO, int], T]) -> T:
     try:
-        return _read(path)
+        return _read(path, use)
     except InvalidFile as error:
         raise InvalidFile(f"cannot read a network from {path}: {error}") from None
     except OSError as error:
@@ -60,30 +79,137 @@ def _load_file(path: Path) -> Network:
         raise InvalidFile(f"{str(path)!r} is no path of a file.") from None
 
 
-def _read(path: Path) -> Network:
+def _read(path: Path, use: Callable[[Header, BinaryIO, int], T]) -> T:
     """Header first, so that a file which does not fit its header is turned away unread."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise InvalidFile("it is not a file.")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        prefix = file.read(8)
-        text = file.read(header_length(prefix, size))
-        places = layout(read_header(prefix, text, size), size)
-        return build(places, file.read())
+        opening = file.read(OPENING)
+        length = header_length(opening, size)
+        file.seek(8)
+        return use(read_header(opening, file.read(length), size), file, size)
+
+
+def _network(header: Header, file: BinaryIO, size: int) -> Network:
+    """The arrays that follow the header, if they fit it."""
+    return build(layout(header, size), file.read())
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name in its folder, flush it to the disk, and rename it."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    """Write a file under a temporary name in its folder, flush it to the disk, and rename it.
+
+    `InvalidFile` is raised where that fails, and where it would replace anything but a regular
+    file that may be written. A link is followed: the file that it leads to is replaced.
+    """
+    with all_or_none() as write:
+        write(path, data)
+
+
+@contextmanager
+def all_or_none() -> Iterator[Callable[[Path, bytes | None], Path]]:
+    """Several files that belong together: all of them change, or none does.
+
+    Yields a function of a path and its new bytes (None: the file is removed) that returns the
+    temporary file with these bytes. At the end the files take their names, the first one last; an
+    error or an interruption before leaves what was there.
+    """
+    changes: list[_Change] = []
+
+    def write(path: Path, data: bytes | None) -> Path:
+        with _one_sentence(path):
+            changes.append(_Change(path, data))
+            changes[-1].prepare()
+        return changes[-1].new
+
     try:
+        yield write
+        for change in reversed(changes):
+            with _one_sentence(change.path):
+                change.apply(keep_old=len(changes) > 1)
+    except BaseException:
+        for change in changes:
+            change.undo()
+        raise
+    finally:
+        for change in changes:
+            change.clean()
+
+
+def replaceable(path: Path) -> Path:
+    """The place that a file of this name takes, links followed; `InvalidFile` if it is taken.
+
+    Free is a name that does not exist, or that of a regular file which is not read-only.
+    """
+    with _one_sentence(path):
+        place = Path(os.path.realpath(path))
         try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            return place
+        if stat.S_ISDIR(mode):
+            raise InvalidFile(f"cannot write {path}: it is a folder.")
+        if not stat.S_ISREG(mode):
+            raise InvalidFile(f"cannot write {path}: it is a device, a pipe or a socket.")
+        if not mode & 0o222 or not os.access(path, os.W_OK):
+            raise InvalidFile(f"cannot write {path}: it is read-only.")
+    return place
+
+
+class _Change:
+    """One file on its way to new bytes (or, with None, out of its folder)."""
+
+    def __init__(self, path: Path, data: bytes | None):
+        self.path, self.data = path, data
+        self.place = replaceable(path)
+        self.existed = self.place.exists()
+        self.is_prepared = False
+        name = f".{self.place.name}.{secrets.token_hex(4)}"
+        self.new, self.old = (self.place.with_name(name + end) for end in (".tmp", ".old"))
+
+    def prepare(self) -> None:
+        """Write the bytes beside the place, with the permissions of the file that they replace."""
+        if self.data is None:
+            return
+        with open(self.new, "xb") as file:
+            file.write(self.data)
+            file.flush()
+            os.fsync(file.fileno())
+        if self.existed:
+            os.chmod(self.new, stat.S_IMODE(self.place.stat().st_mode))
+        self.is_prepared = True
+
+    def apply(self, keep_old: bool) -> None:
+        """Put the new bytes in place; `keep_old` moves the old ones aside, so that undo can."""
+        if self.existed and (keep_old or self.data is None):
+            os.replace(self.place, self.old)
+        if self.data is not None:
+            os.replace(self.new, self.place)
+
+    def undo(self) -> None:
+        """Bring back what was there, wherever `apply` was stopped."""
+        with suppress(OSError):
+            if self.old.exists():
+                os.replace(self.old, self.place)
+            elif self.is_prepared and not self.existed and not self.new.exists():
+                self.place.unlink(missing_ok=True)
+
+    def clean(self) -> None:
+        """Remove both temporary files."""
+        for temporary in (self.new, self.old):
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _one_sentence(path: Path) -> Iterator[None]:
+    """Tell what the operating system answered as an `InvalidFile`."""
+    try:
+        yield
+    except InvalidFile:  # a ValueError, too
+        raise
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InvalidFile(f"cannot write {path}: {reason}.") from None
+    except ValueError:  # a path with a null character
+        raise InvalidFile(f"cannot write {str(path)!r}: it is no path of a file.") from None

@@ -190,7 +190,11 @@ class Network:
     def to_sklearn(self, classes: ArrayLike | None = None) -> "MLPRegressor | MLPClassifier":
         """A fitted scikit-learn MLP that predicts as this network does.
 
-        Without `classes` a regressor; with them a classifier, whose labels they are.
+        With `classes` a classifier: `classes[k]` is the label of output k (with a single output,
+        `classes[1]` is the label whose logit it is), as in `net.to_sklearn(table.classes)`.
+        Without them a regressor of the outputs as they are. A network does not know whether it
+        was trained to classify: that of a classifier, converted without `classes`, gives a
+        regressor of its logits.
         """
         from .formats.sklearn import to_sklearn
 

@@ -23,6 +23,7 @@ from .network import Network
 FORMAT, VERSION = "pellucid", "1"
 LONGEST_HEADER = 16 * 2**20  # bytes; the header of a thousand layers has 200,000
 RESERVED = ("format", "version", "network")
+OPENING = 64  # bytes that tell a file of ours: the length, and the start of the header
 DTYPES = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
 
 
@@ -48,14 +49,8 @@ def to_bytes(network: Network, metadata: Mapping[str, str] | None = None) -> byt
 
 def from_bytes(data: bytes) -> Network:
     """The network that `to_bytes` wrote; `InvalidFile` says what is wrong with other bytes."""
-    header = read_header(data[:8], data[8:], len(data))
+    header = read_header(data[:OPENING], data[8:], len(data))
     return build(layout(header, len(data)), data[header.start :])
-
-
-def read_metadata(data: bytes) -> dict[str, str]:
-    """The texts that were kept with a network."""
-    about = read_header(data[:8], data[8:], len(data)).about
-    return {key: text for key, text in about.items() if key not in RESERVED}
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,11 @@ class Header:
     about: dict[str, str]
     entries: dict[str, Any]
     start: int
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The texts that were kept with the network, beside what describes it."""
+        return {key: text for key, text in self.about.items() if key not in RESERVED}
 
 
 @dataclass(frozen=True)
@@ -86,19 +86,21 @@ class Layout:
     output_activation: Activation
 
 
-def header_length(prefix: bytes, file_size: int) -> int:
-    """The length of the header, if a file of that size can have it."""
-    if len(prefix) < 8:
+def header_length(opening: bytes, file_size: int) -> int:
+    """The length of the header, if a file of that size that starts like this can have it."""
+    if len(opening) < 8:
         raise InvalidFile(f"it has {file_size} bytes, too few for a pellucid file.")
-    length = struct.unpack("<Q", prefix[:8])[0]
+    length = struct.unpack("<Q", opening[:8])[0]
+    if length > file_size - 8 and opening[8:].startswith(_START):
+        raise InvalidFile("it is cut short: the end of its header and its arrays are missing.")
     if length > min(file_size - 8, LONGEST_HEADER) or length < 2:
-        raise InvalidFile("it is not a pellucid file" + _guess(prefix) + ".")
+        raise InvalidFile("it is not a pellucid file" + _guess(opening) + ".")
     return length
 
 
-def read_header(prefix: bytes, rest: bytes, file_size: int) -> Header:
-    """The header of a file, from its first eight bytes and those that follow."""
-    length = header_length(prefix, file_size)
+def read_header(opening: bytes, rest: bytes, file_size: int) -> Header:
+    """The header of a file, from its opening and all that follows its first eight bytes."""
+    length = header_length(opening, file_size)
     try:
         header = json.loads(rest[:length].decode(), object_pairs_hook=_no_duplicates)
         about = header.pop("__metadata__", {})
@@ -132,7 +134,7 @@ def layout(header: Header, file_size: int) -> Layout:
     spare = file_size - header.start - end
     if spare:
         raise InvalidFile(
-            "it is cut off: its last arrays are missing."
+            "it is cut short: its last arrays are missing."
             if spare < 0
             else f"it has {spare} bytes too many."
         )
@@ -216,6 +218,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("duplicated key")
     return dict(pairs)
+
+
+_START = b'{"__metadata__":{"format":"pellucid"'
 
 
 def _guess(prefix: bytes) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._errors import InvalidInput
 from ..diagnosis.verdict import Experiment, Verdict
-from ..training import History
+from ..training import History, Run
 from . import _style
 
 if TYPE_CHECKING:
@@ -28,20 +28,21 @@ _STYLES = ("-", "--", "-.", ":")
 
 
 def history(
-    *histories: History,
+    *runs: Run | History,
     labels: Sequence[str] | None = None,
     trivial: float = np.nan,
     reference: float = np.nan,
 ) -> "matplotlib.figure.Figure":
     """Draw the loss curves of some runs: training solid, validation dashed, in nats by step.
 
-    `trivial` and `reference` are losses drawn as horizontal lines. Raises InvalidInput without a
-    history, or when the labels are not as many as the histories.
+    A run is a `Run` or its `History`. `trivial` and `reference` are losses drawn as horizontal
+    lines. Raises InvalidInput without a run, or when the labels are not as many as the runs.
     """
-    if not histories:
-        raise InvalidInput("there is no history to draw; give at least one run.history.")
-    if labels is not None and len(labels) != len(histories):
-        raise InvalidInput(f"{len(labels)} labels for {len(histories)} histories; give one each.")
+    if not runs:
+        raise InvalidInput("there is no run to draw; give at least one.")
+    if labels is not None and len(labels) != len(runs):
+        raise InvalidInput(f"{len(labels)} labels for {len(runs)} runs; give one each.")
+    histories = [run.history if isinstance(run, Run) else run for run in runs]
     names = labels or [f"run {i + 1}" for i in range(len(histories))]
     with _style.style():
         figure = _style.new_figure(3.4)
@@ -59,7 +60,9 @@ def history(
                     alpha=0.8,
                     label=f"{_style.shorten(name)}, validation",
                 )
-        _finish(figure, ax, histories, trivial, reference, "loss (nats)")
+        _style.line_at(ax, "y", trivial, "constant predictor", dashed=False)
+        _style.line_at(ax, "y", reference, "reference")
+        _finish(figure, ax, histories, (trivial, reference), "loss (nats)")
     return figure
 
 
@@ -94,9 +97,10 @@ def loss_curves(verdict: Verdict) -> "matplotlib.figure.Figure":
         longest = max((int(h.steps[-1]) for h in drawn if len(h.steps)), default=1)
         end = min(longest, LONGEST * verdict.recipe.steps)
         ax.set_xlim(-0.03 * end, 1.03 * end)
-        _finish(
-            figure, ax, drawn, verdict.trivial_loss, verdict.reference_loss, "training loss (nats)"
-        )
+        lines = verdict.trivial_loss, verdict.reference_loss
+        _style.line_at(ax, "y", lines[0], "constant predictor", dashed=False)
+        _style.line_at(ax, "y", lines[1], _style.reference_label(verdict))
+        _finish(figure, ax, drawn, lines, "training loss (nats)")
     return figure
 
 
@@ -118,22 +122,20 @@ def _finish(
     figure: "matplotlib.figure.Figure",
     ax: "matplotlib.axes.Axes",
     histories: Sequence[History],
-    trivial: float,
-    reference: float,
+    lines: tuple[float, float],
     label: str,
 ) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    _style.line_at(ax, "y", trivial, "constant predictor", dashed=False)
-    _style.line_at(ax, "y", reference, "reference (held out)")
     end = ax.get_xlim()[1]
     shown = [np.asarray(h.loss, dtype=float)[h.steps <= end] for h in histories]
-    if shown and _style.wants_log(np.concatenate([*shown, [trivial, reference]])):
+    if shown and _style.wants_log(np.concatenate([*shown, lines])):
         finite = np.concatenate(shown)
         finite = finite[np.isfinite(finite)]
         ax.set_ylim(0.7 * max(float(finite.min()), _style.FLOOR), None)
         _style.use_log(ax, "y")
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    _style.plain_ticks(ax.xaxis)
     ax.set_xlabel("step (updates of the parameters)")
     ax.set_ylabel(label)
     handles, names = ax.get_legend_handles_labels()

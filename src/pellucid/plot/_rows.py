@@ -12,23 +12,24 @@ if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
-_ROW = 0.46  # inches
-_NAME_LIMIT = 60
+_LINE, _GAP, _MARKS = 0.165, 0.04, 0.25  # inches: a line of a name, around it, the marks below
+_NAME_LIMIT, _NAME_LINES = 74, 3
+_YOURS = "your run"
 
 
 def seeds_by_width(verdict: Verdict) -> "matplotlib.figure.Figure":
     """Draw the held-out loss of every seed as a dot, one row per experiment, small to large.
 
-    The bar is the median. Lines: the constant predictor and the reference. Seeds that diverged
-    have no dot and are counted in the row's name.
+    The bar is the median. Lines: the constant predictor and the reference, as they cross-validate
+    on the training rows. Seeds that diverged have no dot and are counted in the row's name.
     """
     order = sorted(verdict.experiments, key=lambda e: _size(e, verdict))
     with _style.style():
-        figure, ax = _row_axes([_row_name(e) for e in order])
-        for row, experiment in enumerate(order):
-            _dots(ax, row, experiment)
+        figure, ax, places = _row_axes([_row_name(e) for e in order])
+        for y, experiment in zip(places, order, strict=True):
+            _dots(ax, y, experiment)
         _style.line_at(ax, "x", verdict.trivial_loss, "constant predictor", dashed=False)
-        _style.line_at(ax, "x", verdict.reference_loss, "reference")
+        _style.line_at(ax, "x", verdict.reference_loss, _style.reference_label(verdict))
         values = [np.asarray(e.held_out_loss, dtype=float) for e in order]
         _loss_axis(ax, np.concatenate([*values, [verdict.trivial_loss, verdict.reference_loss]]))
         ax.set_xlabel("held-out loss (nats), lower is better")
@@ -44,22 +45,26 @@ def gaps(verdict: Verdict) -> "matplotlib.figure.Figure":
     minus two standard errors.
     """
     best = {e.role: _best(verdict, e.role) for e in verdict.experiments if e.role != "recipe"}
-    chosen = [("your run", "recipe", verdict.experiments[0], 0)]
-    chosen += [(f"best {role}: {e.name}", role, e, i) for role, (e, i) in best.items() if i >= 0]
+    chosen = [(_YOURS, "recipe", verdict.experiments[0], 0)]
+    chosen += [
+        (f"best {_style.role_mark(role).label}: {e.name}", role, e, i)
+        for role, (e, i) in best.items()
+        if i >= 0
+    ]
     names = [name for name, *_ in chosen] + [r.name for r in verdict.references]
     values = [verdict.trivial_loss, verdict.reference_loss]
     with _style.style():
-        figure, ax = _row_axes(names)
-        for row, (_, role, experiment, i) in enumerate(chosen):
+        figure, ax, places = _row_axes(names)
+        for y, (name, role, experiment, i) in zip(places, chosen, strict=False):
             train = _floored(experiment.training_loss[i])
             held_out = _floored(experiment.held_out_loss[i])
             values += [train, held_out]
-            _dumbbell(ax, row, train, held_out, _style.role_mark(role), row == 0)
-        for row, reference in enumerate(verdict.references, start=len(chosen)):
+            _dumbbell(ax, y, train, held_out, _style.role_mark(role), name == _YOURS)
+        for i, reference in enumerate(verdict.references):
             values += [reference.loss, reference.held_out_loss]
-            _reference(ax, row, reference, named=row == len(chosen))
+            _reference(ax, places[len(chosen) + i], reference, named=i == 0)
         _style.line_at(ax, "x", verdict.trivial_loss, "constant predictor", dashed=False)
-        _style.line_at(ax, "x", verdict.reference_loss, "reference (held out)")
+        _style.line_at(ax, "x", verdict.reference_loss, _style.reference_label(verdict))
         _loss_axis(ax, np.asarray(values, dtype=float))
         ax.set_xlabel("loss (nats), lower is better")
         figure.legend(loc="outside lower left", ncols=2)
@@ -86,41 +91,50 @@ def _row_name(experiment: Experiment) -> str:
 
 def _row_axes(
     names: list[str],
-) -> "tuple[matplotlib.figure.Figure, matplotlib.axes.Axes]":
-    """Rows from the top, each named above its marks so that a long name needs no margin."""
-    figure = _style.new_figure(1.35 + _ROW * max(len(names), 2))
+) -> "tuple[matplotlib.figure.Figure, matplotlib.axes.Axes, list[float]]":
+    """Rows from the top, each with its name above its marks, and the height of the marks.
+
+    The y axis counts inches. A name has a strip of its own, over which no line runs.
+    """
+    lines = [_style.wrap(name, _NAME_LIMIT, _NAME_LINES) for name in names]
+    heights = [_LINE * len(name) + 2 * _GAP + _MARKS for name in lines]
+    tops = np.cumsum([0.0, *heights])
+    figure = _style.new_figure(1.35 + max(float(tops[-1]), 2 * (_LINE + 2 * _GAP + _MARKS)))
     ax = figure.add_subplot()
-    for row, name in enumerate(names):
+    for row, name in enumerate(lines):
         band = "#f5f5f5" if row % 2 == 0 else "#ffffff"
-        ax.axhspan(row - 0.5, row + 0.5, color=band, zorder=0)
-        ax.annotate(
-            _style.shorten(name, _NAME_LIMIT),
-            (0, row - 0.42),
+        strip = tops[row] + 2 * _GAP + _LINE * len(name)
+        ax.axhspan(tops[row], tops[row + 1], color=band, linewidth=0, zorder=0)
+        ax.axhspan(tops[row], strip, color=band, linewidth=0, zorder=1.8)  # over lines at 1.5
+        label = ax.annotate(
+            "\n".join(name),
+            (0, tops[row] + _GAP),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),
             textcoords="offset points",
             va="top",
             fontsize=9,
             color=_style.BLACK,
-            bbox={"facecolor": band, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
             zorder=2.5,
         )
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+        label.set_in_layout(False)  # a long name must not narrow the axes
+    ax.set_ylim(float(tops[-1]) or 1.0, 0.0)
     ax.set_yticks([])
     ax.grid(axis="y", visible=False)
     ax.spines["left"].set_visible(False)
-    return figure, ax
+    return figure, ax, [float(end) - _MARKS / 2 for end in tops[1:]]
 
 
-def _dots(ax: "matplotlib.axes.Axes", row: int, experiment: Experiment) -> None:
+def _dots(ax: "matplotlib.axes.Axes", y: float, experiment: Experiment) -> None:
     mark = _style.role_mark(experiment.role)
     losses = np.asarray(experiment.held_out_loss, dtype=float)
     losses = losses[np.isfinite(losses)]
     losses = np.array([_floored(loss) for loss in losses])
-    y = row + 0.2
     ax.scatter(losses, np.full(len(losses), y), s=30, **_face(mark), alpha=0.85, zorder=3)
     if len(losses):
-        ax.vlines(np.median(losses), y - 0.2, y + 0.2, color=_style.BLACK, linewidth=1.8, zorder=4)
+        ax.vlines(
+            np.median(losses), y - 0.1, y + 0.1, color=_style.BLACK, linewidth=1.8, zorder=2.8
+        )
 
 
 def _face(mark: _style.Mark) -> dict[str, Any]:
@@ -134,13 +148,12 @@ def _face(mark: _style.Mark) -> dict[str, Any]:
 
 def _dumbbell(
     ax: "matplotlib.axes.Axes",
-    row: int,
+    y: float,
     train: float,
     held_out: float,
     mark: _style.Mark,
     named: bool,
 ) -> None:
-    y = row + 0.2
     ax.hlines(y, min(train, held_out), max(train, held_out), color=mark.colour, linewidth=2)
     ax.scatter(
         train,
@@ -157,8 +170,7 @@ def _dumbbell(
     ax.scatter(held_out, y, s=46, **_face(mark), label=label, zorder=3.5)
 
 
-def _reference(ax: "matplotlib.axes.Axes", row: int, one: Reference, named: bool) -> None:
-    y = row + 0.2
+def _reference(ax: "matplotlib.axes.Axes", y: float, one: Reference, named: bool) -> None:
     if np.isfinite(one.standard_error):
         low, high = one.loss - 2 * one.standard_error, one.loss + 2 * one.standard_error
         ax.hlines(y, low, high, color=_style.BLACK, linewidth=1.2)
@@ -204,6 +216,7 @@ def _loss_axis(ax: "matplotlib.axes.Axes", values: np.ndarray) -> None:
         room = 0.06 * (high - low) or 0.5
         ax.set_xlim(low - room, high + room)
         ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        _style.plain_ticks(ax.xaxis)
 
 
 def _role_legend(

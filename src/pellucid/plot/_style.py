@@ -13,7 +13,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     import matplotlib.axes
+    import matplotlib.axis
     import matplotlib.figure
+
+    from ..diagnosis.verdict import Verdict
 
 BLACK = "#1b1b1b"
 GREY = "#767676"
@@ -46,7 +49,7 @@ ROLES = {
     "same architecture": Mark("same architecture", BLUE, "s"),
     "wider": Mark("wider", GREEN, "^"),
     "deeper": Mark("deeper", PURPLE, "D"),
-    "narrower": Mark("narrower", ORANGE, "v"),
+    "narrower": Mark("regularised", ORANGE, "v"),  # fewer units, a penalty, or fewer steps
 }
 OTHER_ROLE = Mark("other", SKY, "P")
 
@@ -116,6 +119,18 @@ def printable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
+def wrap(text: str, limit: int, most: int) -> list[str]:
+    """Break a user's text into at most `most` lines of at most `limit` letters."""
+    import textwrap
+
+    lines = textwrap.wrap(printable(text), limit) or [""]
+    return (
+        lines
+        if len(lines) <= most
+        else [*lines[: most - 1], shorten(" ".join(lines[most - 1 :]), limit)]
+    )
+
+
 def shorten(text: str, limit: int = 30) -> str:
     """Put a user's text on one line of at most `limit` letters."""
     line = printable(text)
@@ -134,7 +149,7 @@ def wants_log(values: Any) -> bool:
 
 def use_log(ax: "matplotlib.axes.Axes", axis: str) -> None:
     """Make an axis logarithmic, with its ticks written as plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     one = ax.xaxis if axis == "x" else ax.yaxis
     (ax.set_xscale if axis == "x" else ax.set_yscale)("log")
@@ -142,14 +157,32 @@ def use_log(ax: "matplotlib.axes.Axes", axis: str) -> None:
     decades = np.log10(high / low)
     subs = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0, 3.0) if decades < 3.5 else (1.0,)
     one.set_major_locator(LogLocator(subs=subs, numticks=8))
-    one.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
+    plain_ticks(one)
     one.set_minor_formatter(NullFormatter())
+
+
+def plain_ticks(axis: "matplotlib.axis.Axis") -> None:
+    """Write the ticks of an axis as plain numbers, with commas in thousands."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
 
 
 def _plain(value: float) -> str:
     if 1e6 <= value < 1e9:
         return f"{value / 1e6:g} M"
     return f"{value:,.0f}" if 1e3 <= value < 1e6 else f"{value:g}"
+
+
+def reference_label(verdict: "Verdict") -> str:
+    """Return what the reference's line shows: usually the cross-validation of a model, else runs.
+
+    Where no reference model beats the constant predictor but networks do, the reference is the
+    mean held-out loss of their runs.
+    """
+    if any(r.loss == verdict.reference_loss for r in verdict.references):
+        return "reference (cross-validated\non the training rows)"
+    return "reference (mean of networks\non held-out rows)"
 
 
 def line_at(

@@ -11,6 +11,7 @@ from . import _figures, words
 from ._html import Html, el, join, section, table
 
 MANY_NAMES = 24
+LONG_SENTENCE = 90  # letters; what is longer is set smaller
 
 
 def badge(certainty: str) -> Html:
@@ -33,10 +34,14 @@ def summary(verdict: Verdict) -> Html:
         "header",
         el("p", "Pellucid diagnosis", class_="brand"),
         el("p", kind, badge(verdict.certainty)),
-        el("h1", verdict.sentence),
+        el("h1", verdict.sentence, **_size(verdict.sentence)),
         _facts(facts, "facts"),
         _unfinished(verdict),
     )
+
+
+def _size(sentence: str) -> dict[str, str]:
+    return {"class_": "long"} if len(sentence) > LONG_SENTENCE else {}
 
 
 def _facts(pairs: Iterable[tuple[str, object]], class_: str) -> Html:
@@ -52,25 +57,19 @@ def _unfinished(verdict: Verdict) -> Html | None:
 
 def next_step(verdict: Verdict) -> Html:
     """Return the fix that was run, with what it changed, or general advice."""
-    fix, name = verdict.fix, verdict.score_name
     advice = el("p", words.next_step(verdict), class_="lead")
-    if fix is None:
+    if verdict.fix is None:
         return section("next", "What to do next", advice)
-    rows = [
-        ("held-out loss (nats)", words.loss(fix.loss_before), words.loss(fix.loss_after)),
-        (
-            f"held-out {words.score_title(name)}",
-            words.score(fix.score_before, name),
-            words.score(fix.score_after, name),
-        ),
-    ]
+    header = ("", "your run", "with the change")
+    seeds = ("seed", verdict.experiments[0].seeds[0], verdict.fix.seed)
+    rows = [seeds, *words.before_and_after(verdict)]
     caveat = words.fix_caveat(verdict)
     return section(
         "next",
         "What to do next",
         advice,
         el("p", "This was run, on the same training and held-out rows:"),
-        table("Before and after the change", ("", "your run", "with the change"), rows),
+        table("Before and after the change", header, rows),
         el("p", caveat) if caveat else None,
     )
 
@@ -86,7 +85,8 @@ def _witness(verdict: Verdict, witness_file: str | None) -> Html | None:
     )
     return el(
         "p",
-        "The proof: parameters of your own architecture with training objective ",
+        f"The proof ({words.source(w)}): parameters of your own architecture with training "
+        "objective ",
         el("b", words.loss(w.objective)),
         f" nats where your run has {words.loss(w.user_objective)} "
         f"({100 * w.share:.0f} % of the distance from the constant predictor to the reference), "
@@ -106,16 +106,20 @@ def statements(verdict: Verdict, witness_file: str | None) -> Html:
 
 def evidence(verdict: Verdict) -> Html:
     """Return the comparison, the tables of references and experiments, and the figures."""
+    pictures = [_figures.decision_regions(verdict), _figures.better_regions(verdict)]
+    regions = [picture for picture in pictures if picture is not None]
     figures = [
-        _figures.loss_curves(verdict),
-        _figures.decision_regions(verdict),
-        _figures.better_regions(verdict),
+        _figures.gaps(verdict),
         _figures.seeds_by_width(verdict),
+        _figures.loss_curves(verdict, alone=len(regions) != 1),
+        *regions,
     ]
+    rmse = None if verdict.classes else f" {words.about_rmse(verdict)}"
     return section(
         "evidence",
         "The evidence",
-        el("div", _figures.gaps(verdict), *figures, class_="figures"),
+        el("p", words.lines(verdict), rmse),
+        el("div", *figures, class_="figures"),
         _experiments(verdict),
         _references(verdict),
     )
@@ -130,7 +134,7 @@ def _references(verdict: Verdict) -> Html:
             words.loss(r.standard_error),
             words.score(r.score, name),
             words.loss(r.held_out_loss),
-            words.score(r.held_out_score, name),
+            *words.scores(verdict, r.held_out_score),
         )
         for r in verdict.references
     ]
@@ -141,7 +145,7 @@ def _references(verdict: Verdict) -> Html:
         "standard error",
         f"cross-validated {title}",
         "held-out loss",
-        f"held-out {title}",
+        *(f"held-out {title}" for title in words.score_titles(verdict)),
     )
     caption = "Models that are no neural networks (losses in nats)"
     return table(caption, header, rows)
@@ -157,23 +161,45 @@ def _experiments(verdict: Verdict) -> Html:
         "training loss: median",
         "best",
         "held-out loss: median",
-        f"held-out {words.score_title(verdict.score_name)}: median",
+        *(f"held-out {title}: median" for title in words.score_titles(verdict)),
     )
-    rows = [_experiment_row(e, verdict.score_name) for e in verdict.experiments]
-    return table("Networks that were trained (losses in nats)", header, rows, numeric_from=3)
+    rows = [_your_row(verdict)]
+    rows += [_experiment_row(e, verdict) for e in verdict.experiments]
+    caption = (
+        "Networks that were trained (losses in nats). Your run is also the first of the seeds of "
+        "your recipe."
+    )
+    return table(caption, header, rows, numeric_from=3)
 
 
-def _experiment_row(e: Experiment, score_name: str) -> tuple[object, ...]:
+def _your_row(verdict: Verdict) -> tuple[object, ...]:
+    """The user's own run by itself: the first seed of the recipe."""
+    e = verdict.experiments[0]
+    training = words.loss(e.training_loss[0])
+    return (
+        words.your_run(verdict),
+        words.role(e.role),
+        words.hidden(e.recipe.hidden),
+        1,
+        "",
+        training,
+        training,
+        words.loss(e.held_out_loss[0]),
+        *words.scores(verdict, e.score[0]),
+    )
+
+
+def _experiment_row(e: Experiment, verdict: Verdict) -> tuple[object, ...]:
     return (
         e.name,
-        e.role,
+        words.role(e.role),
         words.hidden(e.recipe.hidden),
         len(e.seeds),
         e.n_diverged,
         words.loss(words.median(e.training_loss)),
         words.loss(words.lowest(e.training_loss)),
         words.loss(words.median(e.held_out_loss)),
-        words.score(words.median(e.score), score_name),
+        *words.scores(verdict, words.median(e.score)),
     )
 
 
@@ -252,7 +278,8 @@ def recipe(verdict: Verdict) -> Html:
                 for (name, old), (_, new) in zip(rows, changed, strict=True)
             ],
         )
-    return section("recipe", "The recipe", content)
+    note = words.every_row(verdict)
+    return section("recipe", "The recipe", content, el("p", note) if note else None)
 
 
 def reading(verdict: Verdict) -> Html:
@@ -293,8 +320,8 @@ def _unit_of_loss(verdict: Verdict) -> str:
     )
     return (
         "Here the loss of a row is that of a normal distribution with standard deviation 1 around "
-        f"the prediction, on {scaled}: 0.919 for an exact prediction, and more by half the squared "
-        "error."
+        f"the prediction, on {scaled}: 0.919, ½ log 2π, for an exact prediction, and more by half "
+        "the squared error."
     )
 
 

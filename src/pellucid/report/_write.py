@@ -21,7 +21,8 @@ def write_report(
 
     `command` is shown as what repeats the diagnosis (put together from the verdict by default) and
     `witness_file` as the name of the file with the proof. The file appears under its name only
-    when it is complete. Raises InvalidFile where it cannot be written.
+    when it is complete, and replaces one that is there. Raises InvalidFile where it cannot be
+    written, and where `path` is a folder, a device or a read-only file.
     """
     target = Path(path)
     text = render_report(verdict, command=command, witness_file=witness_file)
@@ -36,6 +37,7 @@ def render_report(
     head = el(
         "head",
         el("meta", charset="utf-8"),
+        _MARK,
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
@@ -58,8 +60,15 @@ def render_report(
     return join([Html("<!DOCTYPE html>\n"), page, "\n"])
 
 
+def is_report(path: Path) -> bool:
+    """Tell whether the file at this path was written by `write_report`."""
+    with open(path, "rb") as file:
+        return _MARK.encode() in file.read(500)
+
+
 def _style_sheet() -> Html:
     return Html(resources.files("pellucid.report").joinpath("style.css").read_text("utf-8"))
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_MARK = el("meta", name="generator", content="Pellucid")

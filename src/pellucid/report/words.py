@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..diagnosis.verdict import Recipe, Verdict
-from ..diagnosis.wording import number as loss
-from ..diagnosis.wording import score_title
+from ..diagnosis.verdict import Recipe, UnitHealth, Verdict, Witness
+from ..diagnosis.wording import number, score_title
+from ..training import OPTIMIZERS
 
-__all__ = ["loss", "score_title"]
+__all__ = ["score_title"]
 
 CERTAINTY_SIGNS = {"proved": "■", "likely": "◐", "undecided": "○"}
 
@@ -48,12 +48,129 @@ NEXT_STEP = {
 INTERRUPTED = " (interrupted)"
 
 
+def loss(value: float) -> str:
+    """Three significant digits; two from a billion on, which only a run that diverged has."""
+    value = float(value)
+    return f"{value:.1e}" if 1e9 <= abs(value) < math.inf else number(value)
+
+
 def score(value: float, name: str) -> str:
-    """Return an accuracy in per cent, any other score with three decimals."""
+    """Return an accuracy in per cent, any other score with three decimals, or as below -100."""
     value = float(value)
     if not math.isfinite(value):
         return "–"
-    return f"{100 * value:.1f} %" if name == "accuracy" else f"{value:.3f}"
+    if name == "accuracy":
+        return f"{100 * value:.1f} %"
+    return f"{value:.3f}" if value >= -100 else "< -100"
+
+
+def rmse(verdict: Verdict, r2: float) -> str:
+    """Root mean squared error on the held-out rows, in the target's own unit, from their R^2.
+
+    R^2 = 1 - mean squared error / mean squared deviation of the held-out targets.
+    """
+    y = np.asarray(verdict.y, dtype=float)[np.asarray(verdict.held_out)]
+    if not (len(y) and math.isfinite(r2)):
+        return "–"
+    return loss(math.sqrt(max(0.0, 1.0 - float(r2)) * float(y.var())))
+
+
+def scores(verdict: Verdict, value: float) -> tuple[str, ...]:
+    """Return a held-out score as the tables print it, for regression with its RMSE beside it."""
+    written = score(value, verdict.score_name)
+    return (written,) if verdict.classes else (written, rmse(verdict, value))
+
+
+def score_titles(verdict: Verdict) -> tuple[str, ...]:
+    """Return the names of what `scores` gives."""
+    title = score_title(verdict.score_name)
+    return (title,) if verdict.classes else (title, "RMSE")
+
+
+def role(name: str) -> str:
+    """Return a role as it is printed: what is "narrower" may also have a penalty or fewer steps."""
+    return "regularised" if name == "narrower" else name
+
+
+def your_run(verdict: Verdict) -> str:
+    """Return how the tables name the user's own run."""
+    return f"your run (seed {verdict.experiments[0].seeds[0]})"
+
+
+def fix(verdict: Verdict) -> str:
+    """Return the change that was run, with its seed."""
+    assert verdict.fix is not None
+    return f"{verdict.fix.change.rstrip('.')} (seed {verdict.fix.seed})"
+
+
+def about_rmse(verdict: Verdict) -> str:
+    """What RMSE means in the tables of a regression."""
+    return (
+        "RMSE is the root mean squared error on the held-out rows, in the unit of "
+        f"{verdict.target_name}."
+    )
+
+
+def source(witness: Witness) -> str:
+    """Return which run the better parameters come from, with its seed."""
+    return witness.name or f"seed {witness.seed}"
+
+
+def before_and_after(verdict: Verdict) -> list[tuple[str, str, str]]:
+    """What the fix changed on the held-out rows: loss, score, and an error in the target's unit."""
+    changed, name = verdict.fix, verdict.score_name
+    if changed is None:
+        return []
+    before, after = changed.score_before, changed.score_after
+    rows = [
+        ("held-out loss (nats)", loss(changed.loss_before), loss(changed.loss_after)),
+        (f"held-out {score_title(name)}", score(before, name), score(after, name)),
+    ]
+    if verdict.classes is None:
+        unit = f"held-out RMSE (unit of {verdict.target_name})"
+        rows.append((unit, rmse(verdict, before), rmse(verdict, after)))
+    return rows
+
+
+def hidden_units(layer: UnitHealth) -> str | None:
+    """Return what is wrong with the units of a hidden layer; None where nothing is."""
+    counts = (("dead", layer.n_dead), ("saturated", layer.n_saturated))
+    bad = [f"{n} {what}" for what, n in counts if n]
+    return f"hidden layer {layer.layer}: {' and '.join(bad)} of {layer.n_units}" if bad else None
+
+
+def penalised(recipe: Recipe) -> bool:
+    """Whether the recipe's objective holds a penalty beside the loss."""
+    return bool(recipe.weight_decay) and OPTIMIZERS[recipe.optimizer].coupled_decay
+
+
+def lines(verdict: Verdict) -> str:
+    """What the two lines of the figures show."""
+    dotted = "the dotted line is the constant predictor"
+    if any(r.loss == verdict.reference_loss for r in verdict.references):
+        return (
+            f"In all figures {dotted} and the dashed one the reference, both cross-validated on "
+            "the training rows."
+        )
+    return (
+        f"In all figures {dotted}, cross-validated on the training rows, and the dashed one the "
+        "reference, here the mean loss of networks on held-out rows."
+    )
+
+
+def every_row(verdict: Verdict) -> str | None:
+    """A note where the batch is larger than the training set."""
+    return whole_batch(verdict.recipe.batch_size, verdict.n_training)
+
+
+def whole_batch(batch_size: int | None, n_training: int) -> str | None:
+    """A note where a batch holds at least all training rows."""
+    if batch_size is None or batch_size < n_training:
+        return None
+    return (
+        f"A batch of {batch_size:,} holds all {n_training:,} training rows: all of them are in "
+        "every step."
+    )
 
 
 def median(values: Iterable[float]) -> float:
@@ -95,12 +212,15 @@ def next_step(verdict: Verdict) -> str:
     """Return what to do next: the fix that was run, else what helps in general."""
     if verdict.fix is None:
         return NEXT_STEP.get(verdict.kind, NEXT_STEP["undecided"])
-    return f"Train with this change: {verdict.fix.change.rstrip('.')}."
+    return f"Train with this change: {fix(verdict)}."
 
 
 def fix_caveat(verdict: Verdict) -> str | None:
-    """Return a warning where the fix was chosen by the very rows that it is judged on."""
-    if verdict.fix is None or verdict.kind not in ("overfitting", "undecided"):
+    """Return a warning where the fix was chosen by the very rows that it is judged on.
+
+    Only an undecided verdict offers such a one: the others choose by what the training rows say.
+    """
+    if verdict.fix is None or verdict.kind != "undecided":
         return None
     return (
         "The change was chosen among those that were run by its loss on these held-out rows, so "

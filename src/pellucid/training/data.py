@@ -12,6 +12,7 @@ from ..likelihoods import Likelihood, as_likelihood
 from ..network import Activation
 
 Validation = tuple[ArrayLike, ArrayLike]
+_MANY_CLASSES = 1000  # labels beyond this and beyond the number of rows are no class numbers
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def training_data(
     targets = _checked(family, y, width, rows, "X and y")
     X_validation = y_validation = None
     if validation is not None:
+        if not isinstance(validation, tuple | list) or len(validation) != 2:
+            raise InvalidInput("validation needs a pair (X, y) of held-out rows and their targets.")
         X_validation = _inputs(validation[0], "the validation inputs")
         y_validation = _targets(validation[1], "the validation targets")
         y_validation = _checked(family, y_validation, width, X_validation, "the validation pair")
@@ -97,13 +100,28 @@ def _usual_likelihood(y: Array) -> str:
 
 
 def _output_width(family: Likelihood, y: Array) -> int:
-    if family.target_kind == "label":
-        return int(y.max()) + 1 if y.size and y.dtype.kind in "iub" else 1
-    return y.shape[1] if y.ndim == 2 else 1
+    if family.target_kind != "label":
+        return y.shape[1] if y.ndim == 2 else 1
+    highest = int(y.max()) if y.size and y.dtype.kind in "iub" else 0
+    if highest >= max(_MANY_CLASSES, len(y)):
+        raise InvalidInput(
+            f"the labels of {len(y)} rows go up to {highest}; they need to be 0, 1, ..., one "
+            "number per class. datasets.as_table numbers the classes."
+        )
+    return highest + 1
+
+
+def _array(values: ArrayLike, name: str) -> Array:
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInput(f"{name} is a masked array; fill or drop what is masked first.")
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInput(f"{name} has rows of different lengths; give all the same.") from None
 
 
 def _inputs(X: ArrayLike, name: str) -> Float32[Array, "n d_in"]:
-    rows = np.asarray(X)
+    rows = _array(X, name)
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise InvalidInput(
             f"{name} has shape {rows.shape} and type {rows.dtype}; it needs numbers in rows and "
@@ -124,7 +142,7 @@ def _as_float32(values: Array, name: str) -> Array:
 
 
 def _targets(y: ArrayLike, name: str) -> Array:
-    targets = np.asarray(y)
+    targets = _array(y, name)
     if targets.dtype.kind not in "fiub" or targets.ndim not in (1, 2):
         raise InvalidInput(
             f"{name} has shape {targets.shape} and type {targets.dtype}; it needs labels 0, 1, ... "

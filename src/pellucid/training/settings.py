@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -67,6 +67,9 @@ class Settings:
         activation = as_activation(self.activation)
         return asdict(self) | {"hidden": list(self.hidden), "activation": str(activation)}
 
+
+MOST_PARAMETERS = 500_000_000
+"""Two gigabytes of float32, before the optimizer's own."""
 
 _CHOICES = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "scheme": SCHEMES}
 _WHOLE = {
@@ -139,6 +142,16 @@ def settings_grid(settings: Mapping[str, Any]) -> list[Settings]:
     return [settings_from(one) for one in _products(list(settings), choices)]
 
 
+def check_size(widths: Sequence[int]) -> None:
+    """Refuse a network whose parameters could not be held."""
+    count = sum(b * (a + 1) for a, b in itertools.pairwise(widths))
+    if count > MOST_PARAMETERS:
+        raise InvalidInput(
+            f"a network of widths {list(widths)!s:.60} has more than {MOST_PARAMETERS:,} "
+            "parameters, the most that training takes; give smaller widths."
+        )
+
+
 def _products(names: list[str], choices: list[Any]) -> Iterator[dict[str, Any]]:
     for values in itertools.product(*choices):
         yield dict(zip(names, values, strict=True))
@@ -185,8 +198,8 @@ def _whole_number(name: str, value: Any, least: float) -> int:
 def _real_number(name: str, value: Any, low: float, high: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} is {value!r}; it needs a number.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name} is {value!r:.40}; it needs a number.") from None
     if not (low <= number <= high) or math.isinf(number):
         most = "up" if math.isinf(high) else f"to {high:g}"
         raise InvalidInput(f"{name} is {number:g}; it needs a finite number from {low:g} {most}.")

@@ -15,7 +15,7 @@ from .data import TrainingData, Validation, training_data
 from .history import History
 from .progress import Progress, progress_bar
 from .run import Grid, Run
-from .settings import Settings, settings_from, settings_grid
+from .settings import Settings, check_size, settings_from, settings_grid
 
 #: the settings that a job has under the same name and with the same meaning
 _SAME = tuple(
@@ -66,7 +66,7 @@ def train(
     InvalidInput
         Shapes that do not fit together, unknown names, numbers out of range, NaN in the data.
     """
-    widths = network.widths if isinstance(network, Network) else tuple(network)
+    widths = network.widths if isinstance(network, Network) else _widths(network)
     one = settings_from(settings | {"hidden": widths[1:-1]})
     if isinstance(network, Network):
         start = network
@@ -152,8 +152,21 @@ def train_many(
     return Grid(tuple(_run(jobs, data, threads, progress, engine)))
 
 
+def _widths(widths: Any) -> tuple[int, ...]:
+    try:
+        widths = tuple(widths)
+        check_size(widths)
+    except TypeError:
+        raise InvalidInput(
+            f"the first argument is {widths!r:.60}; it needs widths such as [2, 16, 2], "
+            "or a Network."
+        ) from None
+    return widths
+
+
 def _initial(settings: Settings, data: TrainingData) -> Network:
-    widths = [data.X.shape[1], *settings.hidden, data.d_out]
+    widths = (data.X.shape[1], *settings.hidden, data.d_out)
+    check_size(widths)
     return initialize(
         widths, activation=settings.activation, scheme=settings.scheme, seed=settings.seed
     )

@@ -74,7 +74,8 @@ def _torch():
         import torch
     except ImportError:
         raise MissingDependency(
-            'PyTorch is needed and not installed: pip install "pellucid[torch]".'
+            'PyTorch is needed and not installed: pip install "pellucid[torch]" '
+            "(in a clone: .venv/bin/pip install torch)."
         ) from None
     return torch
 
