@@ -1,5 +1,6 @@
 """Jobs and data for the kernel's tests; both engines are asked through `train_networks`."""
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -9,8 +10,10 @@ import torch
 
 from pellucid import likelihoods, network
 from pellucid._kernels import ReferenceFunctions, TrainingJob, native_module, train_networks
+from pellucid._kernels.jobs import Weights
 from pellucid._kernels.reference import train_reference
 
+NO_WEIGHTS = Weights()
 FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.as_likelihood)
 
 
@@ -59,7 +62,8 @@ def kernel(X, y, job, **options):
 
 def assert_close(result, expected, tolerance=2e-4):
     """Same records, same status, numbers equal to float32's precision over a few steps."""
-    assert (result.status, result.steps_done) == (expected.status, expected.steps_done)
+    for name in ("status", "steps_done", "best_step"):
+        assert getattr(result, name) == getattr(expected, name)
     np.testing.assert_array_equal(result.steps, expected.steps)
     for name in ("losses", "validation_losses", "parameters"):
         np.testing.assert_allclose(
@@ -67,10 +71,12 @@ def assert_close(result, expected, tolerance=2e-4):
         )
 
 
-def assert_kernel_is_twin(X, y, job, tolerance=2e-4, **options):
+def assert_kernel_is_twin(X, y, job, tolerance=2e-4, weights=NO_WEIGHTS, **options):
     """On every instruction set of this machine the kernel gives what the twin gives."""
     validation = options.get("X_validation"), options.get("y_validation")
-    expected = reference(X, y, job, validation=None if validation[0] is None else validation)
+    validation = None if validation[0] is None else validation
+    expected = reference(X, y, job, validation=validation, weights=weights)
+    options |= {"sample_weight": weights.samples, "class_weight": weights.classes}
     with pytest.MonkeyPatch.context() as environment:
         for isa in instruction_sets():
             environment.setenv("PELLUCID_ISA", isa)
@@ -102,6 +108,7 @@ def toolbox():
     return SimpleNamespace(
         functions=FUNCTIONS,
         make_job=make_job,
+        replace=replace,
         make_data=make_data,
         reference=reference,
         kernel=kernel,

@@ -45,12 +45,15 @@ std::vector<T> exactly(size_t n) {
 struct Data {
     std::vector<float> X, targets;
     std::vector<int32_t> labels;
+    std::vector<float> weights;
     int n;
 
     Data(int n, int d_in, int d_out, bool labelled)
         : X(exactly<float>(size_t(n) * d_in)),
           targets(exactly<float>(labelled ? 0 : size_t(n) * d_out)),
-          labels(exactly<int32_t>(labelled ? n : 0)), n(n) {
+          labels(exactly<int32_t>(labelled ? n : 0)),
+          weights(exactly<float>(pick(0, 2) ? 0 : size_t(n))), n(n) {
+        for (float& u : weights) u = float(pick(0, 2));
         for (float& x : X) x = normal();
         for (float& y : targets) y = float(pick(0, 1));
         for (int32_t& y : labels) y = pick(0, d_out - 1);
@@ -58,7 +61,8 @@ struct Data {
 
     Rows rows() const {
         return {X.data(), labels.empty() ? nullptr : labels.data(),
-                labels.empty() ? targets.data() : nullptr, n};
+                labels.empty() ? targets.data() : nullptr, n,
+                weights.empty() ? nullptr : weights.data()};
     }
 };
 
@@ -93,8 +97,18 @@ bool one_network() {
     job.n_layers = depth + 1;
     job.hidden = hidden.data();
     job.likelihood = likelihood;
-    job.optimizer = {Optimizer(pick(0, 2)), pick(0, 1) == 1, pick(0, 20) ? 0.01 : 1e4,
-                     pick(0, 1) * 0.9, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
+    job.optimizer = {Optimizer(pick(0, int(Optimizer::count) - 1)), pick(0, 1) == 1,
+                     pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
+    job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3),
+                    0.5, 0.0, 0.3, 25.0, 1e4};
+    auto class_weights = exactly<float>(widths.back());
+    for (float& w : class_weights) w = float(pick(0, 2));
+    if (labelled && pick(0, 1)) job.class_weights = class_weights.data();
+    if (labelled) job.label_smoothing = pick(0, 1) * 0.1;
+    if (validated) job.patience = pick(0, 2);
+    job.dropout = pick(0, 2) ? 0.0 : 0.3;
+    job.l1 = pick(0, 1) * 0.01;
+    job.clip_norm = pick(0, 1) * 0.5;
     job.steps = pick(0, 6);
     job.batch_size = pick(0, 1) ? pick(1, training.n) : 0;
     job.record_every = pick(1, 3);
@@ -121,7 +135,7 @@ bool one_network() {
         std::free(memory);
         if (o.n_recorded < 1 || o.n_recorded > int64_t(records)) return false;
         const bool finite = std::isfinite(losses[size_t(o.n_recorded) - 1]);
-        if (finite != (o.status == Status::finished)) return false;
+        if (finite == (o.status == Status::diverged)) return false;
         for (float w : parameters)
             if (!std::isfinite(w)) return false;
         if (run == 0)

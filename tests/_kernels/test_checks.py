@@ -9,6 +9,7 @@ import pytest
 from pellucid import InvalidInput
 from pellucid._errors import MissingDependency, PellucidWarning
 from pellucid._kernels import engine, train_networks
+from pellucid._kernels.binding import REAL_SETTINGS
 
 WRONG_JOBS = {
     "one width": ({"widths": (2,)}, "input and the output width"),
@@ -22,7 +23,7 @@ WRONG_JOBS = {
     "activation's parameters": ({"activations": (("elu", ()),)}, "takes 1 parameters; got 0"),
     "nan parameter": ({"activations": (("elu", (np.nan,)),)}, "must be finite"),
     "likelihood": ({"likelihood": "poisson"}, "gaussian, bernoulli, categorical"),
-    "optimizer": ({"optimizer": "lion"}, "sgd, adam, adamw"),
+    "optimizer": ({"optimizer": "lion"}, "sgd, rmsprop, adam, adamw"),
     "short parameters": ({"parameters": np.zeros(26, np.float32)}, "need (27,)"),
     "2-D parameters": ({"parameters": np.zeros((27, 1), np.float32)}, "need (27,)"),
     "float64 parameters": ({"parameters": np.zeros(27)}, "float32"),
@@ -30,11 +31,26 @@ WRONG_JOBS = {
     "negative rate": ({"learning_rate": -1.0}, "learning_rate is -1.0"),
     "nan rate": ({"learning_rate": float("nan")}, "learning_rate is nan"),
     "text rate": ({"learning_rate": "fast"}, "must be a number"),
+    "alpha": ({"alpha": 1.0}, "alpha is 1.0"),
     "beta1": ({"beta1": 1.0}, "below 1.0"),
     "beta2": ({"beta2": -0.1}, "beta2 is -0.1"),
     "epsilon": ({"epsilon": -1e-8}, "epsilon is"),
     "weight decay": ({"weight_decay": float("inf")}, "weight_decay is inf"),
     "nesterov": ({"nesterov": True}, "nesterov needs a momentum"),
+    "schedule": ({"schedule": "linear"}, "one of constant, step, cosine, one_cycle"),
+    "warmup": ({"warmup": -1}, "warmup is -1"),
+    "step_size": ({"schedule": "step"}, "step_size is 0"),
+    "gamma": ({"gamma": -0.5}, "gamma is -0.5"),
+    "eta_min": ({"eta_min": -1.0}, "eta_min is -1.0"),
+    "pct_start": ({"pct_start": 1.5}, "between 0 and 1"),
+    "div_factor": ({"div_factor": 0.5}, "div_factor is 0.5"),
+    "l1": ({"l1": -1.0}, "l1 is -1.0"),
+    "clip_norm": ({"clip_norm": float("nan")}, "clip_norm is nan"),
+    "label_smoothing": ({"label_smoothing": 1.0}, "below 1.0"),
+    "smoothing": ({"label_smoothing": 0.1, "likelihood": "bernoulli"}, "label_smoothing is for"),
+    "patience": ({"patience": -1}, "patience is -1"),
+    "patience alone": ({"patience": 3}, "needs validation rows"),
+    "dropout": ({"dropout": 1.0}, "below 1.0"),
     "steps": ({"steps": -1}, "steps is -1"),
     "batch size": ({"batch_size": -1}, "batch_size is -1"),
     "seed": ({"seed": -1}, "seed is -1"),
@@ -182,11 +198,16 @@ WRONG_NATIVE = {
     "width 0": {"widths": [2, 0, 3]},
     "huge width": {"widths": [2, 2**30, 3]},
     "activations": {"activations": []},
+    "class weights": {"class_weights": np.ones(2, np.float32)},
+    "patience": {"settings": dict.fromkeys(REAL_SETTINGS, 1.0)},
+    "dropout": {"settings": dict.fromkeys(REAL_SETTINGS, 0.1) | {"dropout": 1.0}},
     "unknown activation": {"activations": ["swish"]},
     "likelihood of targets": {"likelihood": "gaussian"},
     "steps": {"steps": -1},
     "record_every": {"record_every": 0},
-    "settings": {"settings": [0.1]},
+    "schedule": {"schedule": "linear"},
+    "counts": {"settings": dict.fromkeys(REAL_SETTINGS, -1.0)},
+    "settings": {"settings": {"learning_rate": 0.1}},
 }
 
 
@@ -201,7 +222,8 @@ def test_the_compiled_module_itself_refuses_what_would_read_out_of_bounds(native
         "activation_parameters": [(0.0, 0.0)],
         "likelihood": "categorical",
         "optimizer": "adam",
-        "settings": [0.1, 0.0, 0.9, 0.99, 1e-8, 0.0],
+        "schedule": "constant",
+        "settings": dict.fromkeys(REAL_SETTINGS, 0.1),
         "nesterov": False,
         "steps": 10,
         "batch_size": 0,

@@ -19,6 +19,15 @@ OPTIMIZER_SETTINGS = {
         "nesterov": True,
         "weight_decay": 0.01,
     },
+    "rmsprop": {"optimizer": "rmsprop", "learning_rate": 0.01},
+    "rmsprop, momentum": {
+        "optimizer": "rmsprop",
+        "learning_rate": 0.003,
+        "alpha": 0.9,
+        "epsilon": 1e-3,
+        "momentum": 0.8,
+        "weight_decay": 0.05,
+    },
     "adam": {"optimizer": "adam", "learning_rate": 0.01},
     "adam, betas": {
         "optimizer": "adam",
@@ -29,6 +38,15 @@ OPTIMIZER_SETTINGS = {
         "weight_decay": 0.1,
     },
     "adamw": {"optimizer": "adamw", "learning_rate": 0.01, "weight_decay": 0.1},
+    "sgd, clipped": {"optimizer": "sgd", "learning_rate": 0.1, "clip_norm": 0.05},
+    "sgd, clip without effect": {"optimizer": "sgd", "learning_rate": 0.1, "clip_norm": 100.0},
+    "adam, L1, clipped, decay": {
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "l1": 0.01,
+        "clip_norm": 0.3,
+        "weight_decay": 0.1,
+    },
 }
 WIDTHS = {"gaussian": (3, 9, 7, 2), "bernoulli": (3, 9, 7, 2), "categorical": (3, 9, 7, 4)}
 TORCH_ACTIVATIONS = {
@@ -89,6 +107,10 @@ def torch_optimizer(job, parameters):
     shared = {"lr": job.learning_rate, "weight_decay": job.weight_decay}
     if job.optimizer == "sgd":
         return torch.optim.SGD(parameters, momentum=job.momentum, nesterov=job.nesterov, **shared)
+    if job.optimizer == "rmsprop":
+        return torch.optim.RMSprop(
+            parameters, alpha=job.alpha, eps=job.epsilon, momentum=job.momentum, **shared
+        )
     kind = torch.optim.Adam if job.optimizer == "adam" else torch.optim.AdamW
     return kind(parameters, betas=(job.beta1, job.beta2), eps=job.epsilon, **shared)
 
@@ -120,7 +142,10 @@ def torch_run(X, y, job):
             h = activation(layer(h))
         loss = torch_loss(job.likelihood, layers[-1](h), targets)
         optimizer.zero_grad()
-        loss.backward()
+        penalty = job.l1 * sum(p.abs().sum() for p in parameters)
+        (loss + penalty).backward()
+        if job.clip_norm:
+            nn.utils.clip_grad_norm_(parameters, job.clip_norm)
         optimizer.step()
         losses.append(loss.item())
     return np.array(losses), nn.utils.parameters_to_vector(parameters).detach().numpy()

@@ -1,5 +1,7 @@
 """`train` and `train_many`: what they return, what they refuse, that threads change nothing."""
 
+import dataclasses
+import inspect
 import os
 import signal
 import threading
@@ -9,7 +11,7 @@ import pytest
 
 import pellucid
 from pellucid import InvalidInput
-from pellucid.training import OPTIMIZERS
+from pellucid.training import OPTIMIZERS, Settings
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,14 @@ def test_progress_function_hears_the_end(rows):
     assert heard[-1] == (30, 30)
 
 
+def test_train_many_takes_every_setting_with_its_default():
+    parameters = inspect.signature(pellucid.train_many).parameters
+    settings = [f.name for f in dataclasses.fields(Settings)]
+    assert [name for name in parameters if name in settings] == settings
+    for field in dataclasses.fields(Settings)[1:]:
+        assert parameters[field.name].default == field.default
+
+
 @pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize(
     ("settings", "words"),
@@ -128,7 +138,7 @@ def test_progress_function_hears_the_end(rows):
         ({"learning_rate": -1}, "learning_rate"),
         ({"learning_rate": float("nan")}, "learning_rate"),
         ({"learning_rate": "fast"}, "learning_rate"),
-        ({"optimizer": "adagrad"}, "sgd, adam, adamw"),
+        ({"optimizer": "adagrad"}, "sgd, rmsprop, adam, adamw"),
         ({"activation": "swoosh"}, "relu"),
         ({"scheme": "magic"}, "torch"),
         ({"steps": -1}, "at least 0"),
@@ -136,6 +146,26 @@ def test_progress_function_hears_the_end(rows):
         ({"batch_size": 0}, "at least 1"),
         ({"momentum": 1.5}, "from 0 to 1"),
         ({"optimizer": "sgd", "nesterov": True}, "momentum"),
+        ({"schedule": "linear"}, "constant, step, cosine, one_cycle"),
+        ({"schedule": "step"}, "step_size"),
+        ({"pct_start": 2}, "from 0 to 1"),
+        ({"div_factor": 0}, "from 1"),
+        ({"warmup": 1.5}, "whole number"),
+        ({"l1": -1}, "l1"),
+        ({"clip_norm": 0}, "above 0"),
+        ({"clip_norm": -1}, "clip_norm"),
+        ({"label_smoothing": 1}, "below 1"),
+        ({"label_smoothing": 2}, "from 0 to 1"),
+        ({"class_weight": [1, 2, 3]}, "2 numbers, one for each class"),
+        ({"class_weight": [1, -1]}, "from 0 up"),
+        ({"class_weight": [0, 0]}, "above 0"),
+        ({"sample_weight": [1, 2]}, "one for each row"),
+        ({"sample_weight": ["a"] * 120}, "numbers"),
+        ({"sample_weight": np.zeros(120)}, "above 0"),
+        ({"patience": 0}, "at least 1"),
+        ({"patience": 3}, "validation"),
+        ({"dropout": 1}, "below 1"),
+        ({"dropout": -0.1}, "from 0 to 1"),
         ({"rate": 0.1}, "learning_rate"),
         ({"likelihood": "poissonish"}, "gaussian"),
         ({"learning_rate": 10**400}, "number"),

@@ -1,6 +1,7 @@
 // The Python module pellucid._kernels._native: arrays in, threads, signals and progress.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -25,8 +27,10 @@ const std::vector<std::string> activation_names{
     "identity", "relu", "leaky_relu", "prelu", "hardtanh", "abs", "sigmoid", "tanh",
     "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
 const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
-const std::vector<std::string> optimizer_names{"sgd", "adam", "adamw"};
-const std::vector<std::string> status_names{"finished", "interrupted", "diverged"};
+const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw"};
+const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle"};
+const std::vector<std::string> status_names{"finished", "interrupted", "diverged",
+                                            "stopped early"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
                                               "square_root"};
 
@@ -47,29 +51,54 @@ void need(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
 }
 
+// The real numbers among a job's settings.
+using Settings = std::map<std::string, double>;
+
+double number(const Settings& settings, const char* name) {
+    const auto at = settings.find(name);
+    if (at == settings.end()) throw nb::value_error((std::string("no setting ") + name).c_str());
+    return at->second;
+}
+
+int64_t count(const Settings& settings, const char* name) {
+    const double value = number(settings, name);
+    need(value >= 0 && value <= 9007199254740992.0, "a count from 0 to 2^53");
+    return int64_t(value);
+}
+
 // Training or validation rows; keeps the arrays alive.
 struct Data {
     Matrix X;
     std::optional<Labels> labels;
     std::optional<Matrix> targets;
+    std::optional<Vector> weights;
+    int32_t lowest = 0, highest = 0;  // label
 
-    Data(Matrix X, std::optional<Labels> labels, std::optional<Matrix> targets)
-        : X(X), labels(labels), targets(targets) {
+    Data(Matrix X, std::optional<Labels> labels, std::optional<Matrix> targets,
+         std::optional<Vector> weights)
+        : X(X), labels(labels), targets(targets), weights(weights) {
         need(labels.has_value() != targets.has_value(), "give labels or targets");
         need(X.shape(0) > 0 && X.shape(0) < (size_t(1) << 31), "1 to 2^31 - 1 rows");
         need((labels ? labels->shape(0) : targets->shape(0)) == X.shape(0), "rows differ");
+        need(!weights || weights->shape(0) == X.shape(0), "rows differ");
+        if (labels) {
+            const int32_t* first = labels->data();
+            const auto ends = std::minmax_element(first, first + labels->shape(0));
+            lowest = *ends.first, highest = *ends.second;
+        }
     }
 
     Rows rows() const {
         return {X.data(), labels ? labels->data() : nullptr, targets ? targets->data() : nullptr,
-                int64_t(X.shape(0))};
+                int64_t(X.shape(0)), weights ? weights->data() : nullptr};
     }
 
-    // Labels outside 0 .. d_out - 1 would only match no class; shapes would read out of bounds.
+    // Shapes and labels that differ would read out of bounds.
     void check(const std::vector<int32_t>& widths, Likelihood likelihood) const {
         need(int64_t(X.shape(1)) == widths.front(), "X and widths differ");
         need((likelihood == Likelihood::categorical) == labels.has_value(),
              "labels belong to the categorical likelihood, targets to the others");
+        need(!labels || (lowest >= 0 && highest < widths.back()), "labels and widths differ");
         need(!targets || int64_t(targets->shape(1)) == widths.back(), "targets and widths differ");
     }
 };
@@ -83,23 +112,25 @@ struct PythonJob {
     Writable<int64_t> steps;
     Writable<double> losses;
     std::optional<Writable<double>> validation_losses;
+    std::optional<Vector> class_weights;
     std::shared_ptr<Data> training, validation;
 
     PythonJob(std::shared_ptr<Data> training_rows, std::shared_ptr<Data> validation_rows,
               std::vector<int32_t> widths_, const std::vector<std::string>& activations,
               const std::vector<std::pair<float, float>>& activation_parameters,
               const std::string& likelihood, const std::string& optimizer,
-              const std::vector<double>& settings, bool nesterov, int64_t n_steps,
+              const std::string& schedule,
+              const Settings& settings, bool nesterov, int64_t n_steps,
               int64_t batch_size, uint64_t seed, int64_t record_every,
               Writable<float> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
-              std::optional<Writable<double>> validation_losses_)
+              std::optional<Writable<double>> validation_losses_,
+              std::optional<Vector> class_weights_)
         : widths(std::move(widths_)), parameters(parameters_), steps(steps_), losses(losses_),
-          validation_losses(validation_losses_), training(std::move(training_rows)),
+          validation_losses(validation_losses_), class_weights(class_weights_), training(std::move(training_rows)),
           validation(std::move(validation_rows)) {
         need(widths.size() >= 2, "widths: input and output at least");
         need(activations.size() + 2 == widths.size(), "one activation for each hidden layer");
         need(activations.size() == activation_parameters.size(), "parameters of each activation");
-        need(settings.size() == 6, "six optimizer settings");
         need(n_steps >= 0 && batch_size >= 0 && record_every >= 1, "counts");
         int64_t p = 0;
         for (size_t l = 0; l + 1 < widths.size(); ++l) {
@@ -122,8 +153,28 @@ struct PythonJob {
             need(validation_losses && int64_t(validation_losses->shape(0)) >= records,
                  "no room for the validation records");
         }
-        job.optimizer = {lookup<Optimizer>(optimizer_names, optimizer), nesterov, settings[0],
-                         settings[1], settings[2], settings[3], settings[4], settings[5]};
+        job.optimizer = {lookup<Optimizer>(optimizer_names, optimizer), nesterov,
+                         number(settings, "learning_rate"), number(settings, "momentum"),
+                         number(settings, "alpha"), number(settings, "beta1"),
+                         number(settings, "beta2"), number(settings, "epsilon"),
+                         number(settings, "weight_decay")};
+        job.schedule = {lookup<ScheduleKind>(schedule_names, schedule),
+                        count(settings, "warmup"), count(settings, "step_size"),
+                        number(settings, "gamma"), number(settings, "eta_min"),
+                        number(settings, "pct_start"), number(settings, "div_factor"),
+                        number(settings, "final_div_factor")};
+        need(job.schedule.kind != ScheduleKind::step || job.schedule.step_size > 0, "step_size");
+        job.dropout = number(settings, "dropout");
+        need(job.dropout >= 0 && job.dropout < 1, "dropout below 1");
+        job.l1 = number(settings, "l1");
+        job.clip_norm = number(settings, "clip_norm");
+        job.label_smoothing = number(settings, "label_smoothing");
+        need((!class_weights && job.label_smoothing == 0) ||
+                 job.likelihood == Likelihood::categorical, "classes need labels");
+        need(!class_weights || int64_t(class_weights->shape(0)) == widths.back(),
+             "one weight for each class");
+        job.patience = count(settings, "patience");
+        need(job.patience == 0 || validation, "patience needs validation rows");
         job.steps = n_steps;
         job.batch_size = batch_size;
         job.record_every = record_every;
@@ -135,6 +186,7 @@ struct PythonJob {
         j.widths = widths.data();
         j.n_layers = int32_t(widths.size()) - 1;
         j.hidden = hidden.data();
+        j.class_weights = class_weights ? class_weights->data() : nullptr;
         j.training = training->rows();
         j.validation = validation ? validation->rows() : Rows{};
         j.parameters = parameters.data();
@@ -157,7 +209,7 @@ bool interrupted_by(const F& call) {
     return false;
 }
 
-// The outcome of each job: (status, steps done, records).
+// The outcome of each job: (status, steps done, records, best step or -1).
 nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress) {
     std::vector<Job> jobs;
     int64_t total = 0;
@@ -185,7 +237,8 @@ nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object p
     nb::list outcomes;
     for (const Outcome& o : pool.outcomes())
         outcomes.append(
-            nb::make_tuple(status_names[size_t(o.status)], o.steps_done, o.n_recorded));
+            nb::make_tuple(status_names[size_t(o.status)], o.steps_done,
+                                       o.n_recorded, o.best_step));
     return outcomes;
 }
 
@@ -196,6 +249,7 @@ NB_MODULE(_native, m) {
     m.attr("ACTIVATIONS") = nb::cast(activation_names);
     m.attr("LIKELIHOODS") = nb::cast(likelihood_names);
     m.attr("OPTIMIZERS") = nb::cast(optimizer_names);
+    m.attr("SCHEDULES") = nb::cast(schedule_names);
     m.attr("FUNCTIONS") = nb::cast(function_names);
     m.def("instruction_set", [] { return choose_kernel().isa; });
     m.def("instruction_sets", [] {
@@ -204,18 +258,22 @@ NB_MODULE(_native, m) {
         return names;
     });
     nb::class_<Data>(m, "Data").def(
-        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>>(), "X"_a,
-        "labels"_a.none(), "targets"_a.none());
+        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>, std::optional<Vector>>(),
+        "X"_a, "labels"_a.none(), "targets"_a.none(), "weights"_a.none() = nb::none());
     nb::class_<PythonJob>(m, "Job").def(
         nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
                  const std::vector<std::string>&, const std::vector<std::pair<float, float>>&,
-                 const std::string&, const std::string&, const std::vector<double>&, bool,
+                 const std::string&, const std::string&, const std::string&, const Settings&, bool,
                  int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
-                 Writable<double>, std::optional<Writable<double>>>(),
+                 Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
         "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
-        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "settings"_a, "nesterov"_a,
+        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
         "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
-        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none());
+        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none(),
+        "class_weights"_a.none() = nb::none())
+        .def("learning_rate", [](PythonJob& j, int64_t step) {
+            return choose_kernel().learning_rate(j.plain(), step);
+        }, "step"_a);
     m.def("train", &train, "jobs"_a, "threads"_a, "progress"_a.none());
     m.def("apply", [](const std::string& name, Vector x, Writable<float> out) {
         need(x.shape(0) == out.shape(0), "x and out differ");

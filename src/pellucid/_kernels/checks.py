@@ -6,7 +6,8 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array
-from .jobs import TrainingJob, n_parameters, n_records
+from .jobs import TrainingJob, Weights, n_parameters, n_records
+from .schedules import SCHEDULES
 
 #: activation -> number of parameters; the compiled module has the same list (a test compares).
 ACTIVATION_PARAMETERS = {
@@ -26,7 +27,7 @@ ACTIVATION_PARAMETERS = {
     "softsign": 0,
 }
 LIKELIHOODS = ("gaussian", "bernoulli", "categorical")
-OPTIMIZERS = ("sgd", "adam", "adamw")
+OPTIMIZERS = ("sgd", "rmsprop", "adam", "adamw")
 
 MAX_ROWS = 2**31 - 64
 MAX_PARAMETERS = 2**31 - 64
@@ -72,12 +73,23 @@ def check_job(job: TrainingJob) -> None:
     _check_parameters(job)
     _number(job.learning_rate, "learning_rate", 0.0)
     _number(job.momentum, "momentum", 0.0)
+    _number(job.alpha, "alpha", 0.0, 1.0)
     _number(job.beta1, "beta1", 0.0, 1.0)
     _number(job.beta2, "beta2", 0.0, 1.0)
     _number(job.epsilon, "epsilon", 0.0)
     _number(job.weight_decay, "weight_decay", 0.0)
+    _number(job.dropout, "dropout", 0.0, 1.0)
+    _number(job.l1, "l1", 0.0)
+    _number(job.clip_norm, "clip_norm", 0.0)
+    _number(job.label_smoothing, "label_smoothing", 0.0, 1.0)
+    if job.label_smoothing and job.likelihood != "categorical":
+        raise InvalidInput(
+            f"label_smoothing is for the categorical likelihood; got {job.likelihood}."
+        )
+    _check_schedule(job)
     if job.nesterov and job.momentum == 0:
         raise InvalidInput("nesterov needs a momentum above 0; got momentum 0.")
+    _integer(job.patience, "patience", 0, MAX_STEPS)
     _integer(job.steps, "steps", 0, MAX_STEPS)
     _integer(job.batch_size, "batch_size", 0, MAX_ROWS)
     _integer(job.seed, "seed", 0, 2**64 - 1)
@@ -87,6 +99,19 @@ def check_job(job: TrainingJob) -> None:
             f"{job.steps} steps recorded every {job.record_every} make {n_records(job)} records; "
             f"raise record_every so that there are at most {MAX_RECORDS}."
         )
+
+
+def _check_schedule(job: TrainingJob) -> None:
+    _choice(job.schedule, "schedule", tuple(SCHEDULES))
+    _integer(job.warmup, "warmup", 0, MAX_STEPS)
+    _integer(job.step_size, "step_size", int(job.schedule == "step"), MAX_STEPS)
+    _number(job.gamma, "gamma", 0.0)
+    _number(job.eta_min, "eta_min", 0.0)
+    _number(job.pct_start, "pct_start", 0.0)
+    if job.pct_start > 1:
+        raise InvalidInput(f"pct_start is {job.pct_start}; it must lie between 0 and 1.")
+    _number(job.div_factor, "div_factor", 1.0)
+    _number(job.final_div_factor, "final_div_factor", 1.0)
 
 
 def _check_activations(job: TrainingJob) -> None:
@@ -172,3 +197,41 @@ def _numbers(y: Array, jobs: list[TrainingJob], name: str) -> Array:
     if any(job.likelihood == "bernoulli" for job in jobs) and (y.min() < 0 or y.max() > 1):
         raise InvalidInput(f"{name} must lie between 0 and 1 for the bernoulli likelihood.")
     return y
+
+
+def check_weights(
+    samples: Array | None,
+    classes: Array | None,
+    y: Array,
+    y_validation: Array | None,
+    jobs: list[TrainingJob],
+) -> Weights:
+    """Both as contiguous float32; what they weigh together must be more than nothing."""
+    if samples is not None:
+        samples = _weights(samples, "sample_weight", len(y), "row")
+    if classes is not None:
+        if any(job.likelihood != "categorical" for job in jobs):
+            raise InvalidInput("class_weight is for the categorical likelihood alone.")
+        for job in jobs:
+            classes = _weights(classes, "class_weight", job.widths[-1], "output")
+    _check_total(samples, classes, y, "training")
+    if y_validation is not None:
+        _check_total(None, classes, y_validation, "validation")
+    return Weights(samples, classes)
+
+
+def _weights(weights: Array, name: str, n: int, of: str) -> Array:
+    if not isinstance(weights, np.ndarray) or weights.dtype != np.float32:
+        raise InvalidInput(f"{name} must be a float32 array.")
+    if weights.shape != (n,):
+        raise InvalidInput(f"{name} has shape {weights.shape}; it needs ({n},), one for each {of}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InvalidInput(f"{name} must hold finite numbers of at least 0.")
+    return np.ascontiguousarray(weights)
+
+
+def _check_total(samples: Array | None, classes: Array | None, y: Array, rows: str) -> None:
+    of_classes = np.ones(1) if classes is None else classes[y]
+    total = np.sum(of_classes * np.float64(1) * (1 if samples is None else samples))
+    if not 0 < total < np.finfo(np.float32).max:
+        raise InvalidInput(f"the {rows} rows weigh {total:g} in all; it must be above 0.")

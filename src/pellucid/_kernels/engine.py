@@ -8,8 +8,8 @@ from types import ModuleType
 from .._errors import InvalidInput, MissingDependency, PellucidWarning
 from .._shapes import Array
 from .binding import train_native
-from .checks import check_data, check_job, check_threads
-from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, empty_result
+from .checks import check_data, check_job, check_threads, check_weights
+from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights, empty_result
 from .reference import train_reference
 
 Progress = Callable[[int, int], object]
@@ -32,6 +32,8 @@ def train_networks(
     *,
     X_validation: Array | None = None,
     y_validation: Array | None = None,
+    sample_weight: Array | None = None,
+    class_weight: Array | None = None,
     threads: int = 0,
     progress: Progress | None = None,
     engine: str = "auto",
@@ -44,6 +46,9 @@ def train_networks(
     processors; the results do not depend on it. ``progress(done, total)`` hears the steps done
     by all networks together, about ten times a second. Ctrl-C does not raise: what is done
     comes back, with status "interrupted" where a network was not finished.
+
+    ``sample_weight`` (n,) and ``class_weight`` (d_L,), float32, make the training loss a weighted
+    mean (`weighting`); the validation loss takes the class weights alone.
 
     ``engine``: "kernel" (compiled), "reference" (the NumPy twin, which needs ``functions``) or
     "auto" (the kernel where it is built, else the twin with one warning).
@@ -59,15 +64,19 @@ def train_networks(
         return []
     X, y = check_data(X, y, jobs, "X", "y")
     validation = _validation(X_validation, y_validation, jobs)
+    if validation is None and any(job.patience for job in jobs):
+        raise InvalidInput("patience needs validation rows, whose loss decides; there are none.")
+    held_out = None if validation is None else validation[1]
+    weights = check_weights(sample_weight, class_weight, y, held_out, jobs)
     native = _choose(engine)
     if native is not None:
-        return train_native(native, X, y, jobs, validation, threads, progress)
+        return train_native(native, X, y, jobs, validation, threads, progress, weights)
     if functions is None:
         raise InvalidInput(
             "the reference engine needs functions=ReferenceFunctions(activation, likelihood); "
             "got none."
         )
-    return _train_all_reference(X, y, jobs, validation, progress, functions)
+    return _train_all_reference(X, y, jobs, validation, progress, functions, weights)
 
 
 def _validation(
@@ -114,6 +123,7 @@ def _train_all_reference(
     validation: tuple[Array, Array] | None,
     progress: Progress | None,
     functions: ReferenceFunctions,
+    weights: Weights,
 ) -> list[TrainingResult]:
     """One network after the other; an interrupt ends the current one early and skips the rest."""
     total = sum(job.steps for job in jobs)
@@ -141,7 +151,14 @@ def _train_all_reference(
                 continue
             results.append(
                 train_reference(
-                    X, y, job, functions, validation=validation, stopped=stopped, stepped=stepped
+                    X,
+                    y,
+                    job,
+                    functions,
+                    validation=validation,
+                    stopped=stopped,
+                    stepped=stepped,
+                    weights=weights,
                 )
             )
     if progress is not None:

@@ -16,7 +16,9 @@ class TrainingJob:
 
     ``parameters`` is float32 and flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of
     shape (d_out, d_in). ``activations`` holds one (name, parameters) pair for each hidden layer.
-    ``batch_size`` 0 means all rows at every step; ``seed`` starts the shuffling of minibatches.
+    ``batch_size`` 0 means all rows at every step; ``clip_norm`` 0 means no limit; ``patience``
+    0 means no early stopping; ``seed`` starts the shuffling of minibatches
+    and dropout.
     """
 
     widths: tuple[int, ...]
@@ -27,14 +29,36 @@ class TrainingJob:
     learning_rate: float
     momentum: float = 0.0
     nesterov: bool = False
+    alpha: float = 0.99
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    schedule: str = "constant"
+    warmup: int = 0
+    step_size: int = 0
+    gamma: float = 0.1
+    eta_min: float = 0.0
+    pct_start: float = 0.3
+    div_factor: float = 25.0
+    final_div_factor: float = 1e4
+    dropout: float = 0.0
+    l1: float = 0.0
+    clip_norm: float = 0.0
+    label_smoothing: float = 0.0
+    patience: int = 0
     steps: int = 1000
     batch_size: int = 0
     seed: int = 0
     record_every: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How much each training row (n,) and each class (d_L,) counts: float32, or None for 1 each."""
+
+    samples: Array | None = None
+    classes: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +70,9 @@ class TrainingResult:
     after the last update. ``validation_losses`` are means over the validation rows at the same
     moments, and empty without such rows.
 
-    ``status`` is "finished", "interrupted" or "diverged". After divergence the last loss is nan,
+    ``status`` is "finished", "interrupted", "diverged" or "stopped early". Under ``patience`` the
+    parameters are those of ``best_step``, the recorded step with the lowest validation loss,
+    whatever the status; otherwise ``best_step`` is None. After divergence the last loss is nan,
     ``steps_done`` is the step at which that was seen, and ``parameters`` are those of the
     last recorded step whose loss was finite (the initial ones if there was none). A network that
     an interrupt kept from starting has no recorded losses and the parameters it was given.
@@ -58,6 +84,7 @@ class TrainingResult:
     validation_losses: Array
     status: str
     steps_done: int
+    best_step: int | None = None
 
     def __repr__(self) -> str:
         loss = f"{self.losses[-1]:.4g}" if len(self.losses) else "none"

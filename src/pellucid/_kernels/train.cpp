@@ -3,7 +3,9 @@
 
 #include "isa/network.hpp"
 #include "isa/optimizers.hpp"
+#include "isa/penalties.hpp"
 #include "isa/rows.hpp"
+#include "isa/schedules.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 namespace {
@@ -11,15 +13,16 @@ namespace {
 struct Workspace {
     Network net;
     Moments moments;
-    float* snapshot;   // the last recorded finite parameters
+    float* snapshot;   // the last recorded finite parameters; under patience the best
     int32_t* order;    // the permutation of minibatches
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
-    float *x, *targets;
+    float *x, *targets, *weights;
     int32_t* labels;
     // One tile for evaluation.
-    float *x_one, *targets_one;
+    float *x_one, *targets_one, *weights_one;
     int32_t* labels_one;
+    double total_weight;  // of all training rows
 };
 
 int64_t batch_rows(const Job& job) {
@@ -47,9 +50,11 @@ Workspace plan(const Job& job, Arena& arena) {
     w.x = arena.take<float>(rows * d_in);
     w.targets = arena.take<float>(labelled ? 0 : rows * d_out);
     w.labels = arena.take<int32_t>(labelled ? rows : 0);
+    w.weights = arena.take<float>(job.training.weights ? rows : 0);
     w.x_one = arena.take<float>(largest_tile * d_in);
     w.targets_one = arena.take<float>(labelled ? 0 : largest_tile * d_out);
     w.labels_one = arena.take<int32_t>(labelled ? largest_tile : 0);
+    w.weights_one = arena.take<float>(largest_tile);
     return w;
 }
 
@@ -64,6 +69,7 @@ struct TileMemory {
     float* x;
     float* targets;
     int32_t* labels;
+    float* weights;  // null where all rows count the same
 };
 
 // Calls visit.operator()<VB>(first row, valid rows) for one tile after the other.
@@ -88,13 +94,15 @@ void fill(const Job& job, const Rows& rows, const Selection& selection, int R,
         gather(rows.labels, selection, R, to.labels);
     else
         gather(rows.targets, job.widths[job.n_layers], selection, R, to.targets);
+    if (rows.weights) gather(rows.weights, 1, selection, R, to.weights);
 }
 
 TileMemory packed_tile(const Job& job, const Workspace& w, int64_t first) {
     const bool labelled = job.likelihood == Likelihood::categorical;
     return {w.x + first * job.widths[0],
             labelled ? nullptr : w.targets + first * job.widths[job.n_layers],
-            labelled ? w.labels + first : nullptr};
+            labelled ? w.labels + first : nullptr,
+            job.training.weights ? w.weights + first : nullptr};
 }
 
 void pack(const Job& job, const Workspace& w) {
@@ -107,38 +115,55 @@ template <int VB>
 PELLUCID_INLINE void tile_losses(const Network& net, const TileMemory& tile, int valid,
                                  float weight, bool want_loss, LossSum& sum_of) {
     const Layer& last = net.layers[net.n_layers - 1];
-    const Targets y{tile.labels, tile.targets, valid};
+    const Targets y{tile.labels, tile.targets, tile.weights, valid};
     if (want_loss)
-        losses<VB, true>(net.likelihood, last.h, last.n_out, y, weight, last.h, sum_of);
+        losses<VB, true>(net.likelihood, net.softening, last.h, last.n_out, y, weight, last.h, sum_of);
     else
-        losses<VB, false>(net.likelihood, last.h, last.n_out, y, weight, last.h, sum_of);
+        losses<VB, false>(net.likelihood, net.softening, last.h, last.n_out, y, weight, last.h, sum_of);
 }
+
+// What the summed loss of these rows is divided by: their number, or their total weight.
+double total_weight(const Job& job, const Rows& rows, const Selection& of) {
+    if (!rows.weights && !job.class_weights) return double(of.valid);
+    double total = 0;
+    for (int r = 0; r < of.valid; ++r) {
+        const double u = rows.weights ? rows.weights[of[r]] : 1;
+        total += job.class_weights ? u * job.class_weights[rows.labels[of[r]]] : u;
+    }
+    return total;
+}
+
+double mean(double sum, double total) { return total > 0 ? sum / total : 0; }
 
 // Mean loss over rows; nan where it or an output is not finite.
 double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
     LossSum sum_of;
-    const TileMemory tile{w.x_one, w.targets_one, w.labels_one};
+    const TileMemory tile{w.x_one, w.targets_one, w.labels_one,
+                          rows.weights ? w.weights_one : nullptr};
     for_tiles(w.net.largest_vb, rows.n, [&]<int VB>(int64_t first, int valid) {
         fill(job, rows, {nullptr, first, valid}, VB * L, tile);
         forward_pass<VB>(w.net, tile.x);
         tile_losses<VB>(w.net, tile, valid, 0.0f, true, sum_of);
     });
-    return sum_of.finite() ? sum_of.loss / double(rows.n) : __builtin_nan("");
+    const double total = total_weight(job, rows, {nullptr, 0, int(rows.n)});
+    return sum_of.finite() ? mean(sum_of.loss, total) : __builtin_nan("");
 }
 
-// Loss and gradient over the rows order[first] .. order[first + m - 1].
+// Loss and gradient over the rows order[first] .. order[first + m - 1] of this total weight.
 LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int64_t m,
-                          bool want_loss) {
+                          double total, int64_t step, bool want_loss) {
     LossSum sum_of;
-    const float weight = 1.0f / float(m);
+    const Dropout dropout{job.seed, step, job.dropout};
+    const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
+    const float weight = total > 0 ? 1.0f / float(total) : 0.0f;
     clear_gradient(w.net);
     for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
-        TileMemory tile{w.x, w.targets, w.labels};
+        TileMemory tile{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
         if (w.full_batch)
             tile = packed_tile(job, w, at);
         else
             fill(job, job.training, {w.order, first + at, valid}, VB * L, tile);
-        forward_pass<VB>(w.net, tile.x);
+        forward_pass<VB>(w.net, tile.x, dropping, at);
         tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
         backward_pass<VB>(w.net, tile.x);
     });
@@ -168,6 +193,19 @@ struct Recorder {
     }
 };
 
+// The lowest validation loss so far; nan is never lower.
+struct Best {
+    double loss = __builtin_inf();
+    int64_t step = -1, waited = 0;
+
+    bool improves(double validation, int64_t at) {
+        ++waited;
+        if (!(validation < loss)) return false;
+        loss = validation, step = at, waited = 0;
+        return true;
+    }
+};
+
 double held_out(const Job& job, const Workspace& w) {
     return job.validation.n ? mean_loss(job, w, job.validation) : __builtin_nan("");
 }
@@ -178,6 +216,7 @@ void start(const Job& job, Workspace& w) {
         __builtin_memset(zero, 0, sizeof(float) * size_t(p));
     __builtin_memset(w.net.lanes, 0, sizeof(float) * size_t(w.net.n_lanes * L));
     copy(w.net.parameters, job.parameters, w.net.n_parameters);
+    w.total_weight = total_weight(job, job.training, {nullptr, 0, int(job.training.n)});
     copy(w.snapshot, job.parameters, w.net.n_parameters);
     if (w.full_batch)
         pack(job, w);
@@ -194,6 +233,7 @@ Outcome train(const Job& job, void* memory) {
     uint64_t random = job.seed;
     int64_t step = 0, next_row = n;
     Recorder record{job};
+    Best best;
     Status status = Status::finished;
     for (; step < job.steps; ++step) {
         if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) {
@@ -206,17 +246,28 @@ Outcome train(const Job& job, void* memory) {
         }
         const int64_t m = n - next_row < batch ? n - next_row : batch;
         const bool recording = step % job.record_every == 0;
-        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, recording);
+        const double total =
+            w.full_batch ? w.total_weight
+                         : total_weight(job, job.training, {w.order, next_row, int(m)});
+        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, total, step, recording);
         next_row += m;
         if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, p))) {
             status = Status::diverged;
             break;
         }
         if (recording) {
-            record.add(step, sum_of.loss / double(m), held_out(job, w));
-            copy(w.snapshot, w.net.parameters, p);
+            const double validation = held_out(job, w);
+            if (!job.patience || best.improves(validation, step)) {
+                copy(w.snapshot, w.net.parameters, p);
+            } else if (best.waited >= job.patience) {
+                status = Status::stopped_early;  // what ends a run records this step
+                break;
+            }
+            record.add(step, mean(sum_of.loss, total), validation);
         }
-        update(job.optimizer, w.moments);
+        if (job.l1 > 0) add_l1(float(job.l1), w.net.parameters, w.net.gradient, padded(p));
+        if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, padded(p));
+        update(job.optimizer, learning_rate(job, step), w.moments);
         __atomic_store_n(job.progress, step + 1, __ATOMIC_RELAXED);
     }
     double loss = __builtin_nan("");
@@ -228,10 +279,12 @@ Outcome train(const Job& job, void* memory) {
         record.add(step, __builtin_nan(""), __builtin_nan(""));
         copy(job.parameters, w.snapshot, p);
     } else {
-        record.add(step, loss, held_out(job, w));
-        copy(job.parameters, w.net.parameters, p);
+        const double validation = held_out(job, w);
+        record.add(step, loss, validation);
+        const bool last = !job.patience || best.improves(validation, step) || best.step < 0;
+        copy(job.parameters, last ? w.net.parameters : w.snapshot, p);
     }
-    return {status, step, record.n};
+    return {status, step, record.n, best.step};
 }
 
 size_t workspace_bytes(const Job& job) {
@@ -286,6 +339,6 @@ void activate_any(const HiddenLayer& layer, const float* z, float* value, float*
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, train, apply, activate_any};
+const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, train, learning_rate, apply, activate_any};
 
 }  // namespace pellucid::PELLUCID_ISA

@@ -15,8 +15,9 @@ enum class Activation : int32_t {
     elu, gelu, gelu_tanh, silu, softplus, softsign, count
 };
 enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
-enum class Optimizer : int32_t { sgd, adam, adamw, count };
-enum class Status : int32_t { finished, interrupted, diverged };
+enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, count };
+enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, count };
+enum class Status : int32_t { finished, interrupted, diverged, stopped_early };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
 // n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
@@ -25,6 +26,7 @@ struct Rows {
     const int32_t* labels;
     const float* targets;
     int64_t n;
+    const float* weights;  // of each row, or null where all count the same
 };
 
 struct HiddenLayer {
@@ -35,7 +37,14 @@ struct HiddenLayer {
 struct OptimizerSettings {
     Optimizer kind;
     bool nesterov;
-    double learning_rate, momentum, beta1, beta2, epsilon, weight_decay;
+    double learning_rate, momentum, alpha, beta1, beta2, epsilon, weight_decay;
+};
+
+// How the learning rate changes from step to step (isa/schedules.hpp).
+struct Schedule {
+    ScheduleKind kind;
+    int64_t warmup, step_size;
+    double gamma, eta_min, pct_start, div_factor, final_div_factor;
 };
 
 struct Job {
@@ -43,8 +52,14 @@ struct Job {
     int32_t n_layers;           // L
     const HiddenLayer* hidden;  // L - 1 of them
     Likelihood likelihood;
+    const float* class_weights;  // (d_L), or null; both for the categorical likelihood alone
+    double label_smoothing;
     OptimizerSettings optimizer;
+    Schedule schedule;
+    double dropout;             // share of hidden units that a step leaves out, below 1
+    double l1, clip_norm;       // penalty l1 |parameters|_1; limit of the gradient's norm, 0: none
     int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
+    int64_t patience;  // records without a better validation loss before it stops; 0: none
     uint64_t seed;
     Rows training, validation;  // validation.n == 0: none
     float* parameters;          // W1 row by row, b1, W2, ...; changed in place
@@ -58,13 +73,15 @@ struct Job {
 struct Outcome {
     Status status;
     int64_t steps_done, n_recorded;
+    int64_t best_step;  // whose parameters come back under patience; -1: none
 };
 
 struct Kernel {
     const char* isa;
     size_t (*workspace_bytes)(const Job&);
     Outcome (*train)(const Job&, void* workspace);  // workspace: aligned to 64 bytes
-    // For tests: the vector functions over n numbers.
+    // For tests: the rate of one step, and the vector functions over n numbers.
+    double (*learning_rate)(const Job&, int64_t step);
     void (*apply)(Function, const float* x, float* out, int64_t n);
     void (*activate)(const HiddenLayer&, const float* z, float* value, float* slope, int64_t n);
 };

@@ -40,7 +40,7 @@ Task = Annotated[
 ]
 Hidden = Annotated[str, typer.Option(help="Hidden widths, such as 8,8; none is a linear model.")]
 ActivationName = Annotated[str, typer.Option("--activation", help="Activation of hidden units.")]
-OptimizerName = Annotated[str, typer.Option("--optimizer", help="sgd, adam or adamw.")]
+OptimizerName = Annotated[str, typer.Option("--optimizer", help="sgd, rmsprop, adam or adamw.")]
 LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
 Steps = Annotated[int, typer.Option(help="Updates of the parameters.")]
 BatchSize = Annotated[

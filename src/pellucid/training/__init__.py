@@ -3,7 +3,19 @@
 from .history import History
 from .optimizers import OPTIMIZERS, Optimizer
 from .run import Grid, Run
+from .schedules import SCHEDULES, Schedule
 from .settings import Settings
 from .train import train, train_many
 
-__all__ = ["OPTIMIZERS", "Grid", "History", "Optimizer", "Run", "Settings", "train", "train_many"]
+__all__ = [
+    "OPTIMIZERS",
+    "SCHEDULES",
+    "Grid",
+    "History",
+    "Optimizer",
+    "Run",
+    "Schedule",
+    "Settings",
+    "train",
+    "train_many",
+]

@@ -25,6 +25,8 @@ class TrainingData:
     y_validation: Array | None
     likelihood: Likelihood
     d_out: int
+    sample_weight: Float32[Array, " n"] | None = None
+    class_weight: Float32[Array, " d_out"] | None = None
 
     @property
     def functions(self) -> ReferenceFunctions:
@@ -41,6 +43,8 @@ def training_data(
     likelihood: str | Likelihood | None,
     d_out: int | None,
     validation: Validation | None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: ArrayLike | None = None,
 ) -> TrainingData:
     """Check the rows; `d_out` None takes the output width from the targets."""
     y = _targets(y, "y")
@@ -60,7 +64,35 @@ def training_data(
                 f"the validation inputs have {X_validation.shape[1]} columns and X has "
                 f"{rows.shape[1]}; both need the same columns."
             )
-    return TrainingData(rows, targets, X_validation, y_validation, family, width)
+    if class_weight is not None and family.target_kind != "label":
+        raise InvalidInput(
+            f"class_weight needs labels, and the {family.name} likelihood has none; "
+            "weigh the rows with sample_weight."
+        )
+    return TrainingData(
+        rows,
+        targets,
+        X_validation,
+        y_validation,
+        family,
+        width,
+        _weights(sample_weight, "sample_weight", len(rows), "row"),
+        _weights(class_weight, "class_weight", width, "class"),
+    )
+
+
+def _weights(weights: ArrayLike | None, name: str, n: int, of: str) -> Array | None:
+    if weights is None:
+        return None
+    numbers = np.asarray(weights)
+    if numbers.dtype.kind not in "fiub" or numbers.shape != (n,):
+        raise InvalidInput(
+            f"{name} has shape {numbers.shape} and type {numbers.dtype}; it needs {n} numbers, "
+            f"one for each {of}."
+        )
+    if not np.isfinite(numbers).all() or (numbers < 0).any():
+        raise InvalidInput(f"{name} holds {numbers.min():g}; it needs finite numbers from 0 up.")
+    return _as_float32(numbers, name)
 
 
 def _usual_likelihood(y: Array) -> str:

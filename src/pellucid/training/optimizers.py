@@ -21,6 +21,7 @@ OPTIMIZERS: dict[str, Optimizer] = {
     o.name: o
     for o in (
         Optimizer("sgd", "Robbins and Monro, 1951", ("momentum", "nesterov"), True),
+        Optimizer("rmsprop", "Tieleman and Hinton, 2012", ("alpha", "epsilon", "momentum"), True),
         Optimizer("adam", "Kingma and Ba, 2015", ("beta1", "beta2", "epsilon"), True),
         Optimizer("adamw", "Loshchilov and Hutter, 2019", ("beta1", "beta2", "epsilon"), False),
     )

@@ -15,7 +15,9 @@ class Run:
 
     `status` is "finished", "interrupted" (Ctrl-C; the network is as it was then) or "diverged"
     (the loss became infinite or NaN at step `steps_done`; the network is the last finite state
-    that was recorded).
+    that was recorded), or "stopped early". Under `patience` the network is that of `best_step`, the
+    recorded step with the lowest validation loss, whatever the status; otherwise `best_step` is
+    None and the network is the last one.
     """
 
     network: Network
@@ -24,11 +26,23 @@ class Run:
     likelihood: str
     status: str
     steps_done: int
+    best_step: int | None = None
 
     @property
     def loss(self) -> float:
-        """The last recorded training loss in nats; infinite when nothing was recorded."""
-        return float(self.history.loss[-1]) if len(self.history.loss) else float("inf")
+        """The training loss in nats that was recorded last, or at `best_step`; infinite if none."""
+        return float(self.history.loss[self._record]) if len(self.history.loss) else float("inf")
+
+    @property
+    def validation_loss(self) -> float | None:
+        """The validation loss of the same moment; None without validation rows."""
+        losses = self.history.validation_loss
+        return float(losses[self._record]) if len(losses) else None
+
+    @property
+    def _record(self) -> int:
+        """Which entry of the history belongs to the network."""
+        return -1 if self.best_step is None else self.history.steps.tolist().index(self.best_step)
 
     def __repr__(self) -> str:
         return (
@@ -75,11 +89,11 @@ class Grid:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    losses = run.history.validation_loss
     return run.settings.to_dict() | {
         "n_parameters": run.network.n_parameters,
         "loss": run.loss,
-        "validation_loss": float(losses[-1]) if len(losses) else None,
+        "validation_loss": run.validation_loss,
         "status": run.status,
         "steps_done": run.steps_done,
+        "best_step": run.best_step,
     }

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._errors import InvalidInput
+from .._kernels.schedules import learning_rate
 from ..network import SCHEMES, Activation, as_activation
 from .optimizers import OPTIMIZERS
+from .schedules import SCHEDULES
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Settings:
     """How one network is trained. Rates and penalties are torch's, of the same names.
 
     `hidden` are the hidden widths, `batch_size` None means all rows in every step, and `seed`
-    drives both the initial weights and the order of the rows.
+    drives the initial weights, the order of the rows and dropout.
     """
 
     hidden: tuple[int, ...]
@@ -29,10 +31,24 @@ class Settings:
     optimizer: str = "adam"
     momentum: float = 0.0
     nesterov: bool = False
+    alpha: float = 0.99
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    schedule: str = "constant"
+    warmup: int = 0
+    step_size: int | None = None
+    gamma: float = 0.1
+    eta_min: float = 0.0
+    pct_start: float = 0.3
+    div_factor: float = 25.0
+    final_div_factor: float = 1e4
+    dropout: float = 0.0
+    l1: float = 0.0
+    clip_norm: float | None = None
+    label_smoothing: float = 0.0
+    patience: int | None = None
     steps: int = 1000
     batch_size: int | None = None
     record_every: int | None = None
@@ -41,6 +57,10 @@ class Settings:
     def recording_interval(self) -> int:
         """Steps between two recorded losses: `record_every`, or about 200 records in all."""
         return self.record_every or max(1, self.steps // 200)
+
+    def learning_rate_at(self, step: int) -> float:
+        """Return the learning rate of one step (0 is the first), as the kernel computes it."""
+        return learning_rate(self, step)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values: the activation by its name and parameters."""
@@ -51,16 +71,36 @@ class Settings:
 MOST_PARAMETERS = 500_000_000
 """Two gigabytes of float32, before the optimizer's own."""
 
-_CHOICES = {"optimizer": OPTIMIZERS, "scheme": SCHEMES}
-_WHOLE = {"seed": -math.inf, "steps": 0, "batch_size": 1, "record_every": 1}
+_CHOICES = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "scheme": SCHEMES}
+_WHOLE = {
+    "seed": -math.inf,
+    "steps": 0,
+    "batch_size": 1,
+    "record_every": 1,
+    "warmup": 0,
+    "step_size": 1,
+    "patience": 1,
+}
+_OPTIONAL = ("batch_size", "record_every", "step_size", "clip_norm", "patience")
 _REAL = {
     "learning_rate": math.inf,
     "momentum": 1.0,
+    "alpha": 1.0,
     "beta1": 1.0,
     "beta2": 1.0,
     "epsilon": math.inf,
     "weight_decay": math.inf,
+    "gamma": math.inf,
+    "eta_min": math.inf,
+    "pct_start": 1.0,
+    "div_factor": math.inf,
+    "final_div_factor": math.inf,
+    "l1": math.inf,
+    "dropout": 1.0,
+    "clip_norm": math.inf,
+    "label_smoothing": 1.0,
 }
+_AT_LEAST_ONE = ("div_factor", "final_div_factor")
 _LISTS = (list, tuple, range, np.ndarray)
 
 
@@ -74,6 +114,13 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     settings = Settings(**{name: _checked(name, value) for name, value in values.items()})
     if settings.nesterov and settings.momentum == 0:
         raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
+    for name in ("dropout", "label_smoothing"):
+        if getattr(settings, name) == 1:
+            raise InvalidInput(f"{name} is 1; it needs a number below 1, such as 0.1.")
+    if settings.clip_norm == 0:
+        raise InvalidInput("clip_norm is 0; it needs a number above 0, or None for no limit.")
+    if settings.schedule == "step" and settings.step_size is None:
+        raise InvalidInput('schedule "step" needs step_size, the steps between two reductions.')
     return settings
 
 
@@ -115,13 +162,14 @@ def _checked(name: str, value: Any) -> Any:
         return _hidden_widths(value)
     if name == "activation":
         return as_activation(value)
+    if value is None and name in _OPTIONAL:
+        return None
     if name in _CHOICES:
         return _choice(name, value, _CHOICES[name])
     if name in _WHOLE:
-        optional = name in ("batch_size", "record_every")
-        return None if value is None and optional else _whole_number(name, value, _WHOLE[name])
+        return _whole_number(name, value, _WHOLE[name])
     if name in _REAL:
-        return _real_number(name, value, _REAL[name])
+        return _real_number(name, value, float(name in _AT_LEAST_ONE), _REAL[name])
     return bool(value)
 
 
@@ -147,12 +195,12 @@ def _whole_number(name: str, value: Any, least: float) -> int:
     return int(value)
 
 
-def _real_number(name: str, value: Any, high: float) -> float:
+def _real_number(name: str, value: Any, low: float, high: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{name} is {value!r:.40}; it needs a number.") from None
-    if not (0 <= number <= high) or math.isinf(number):
+    if not (low <= number <= high) or math.isinf(number):
         most = "up" if math.isinf(high) else f"to {high:g}"
-        raise InvalidInput(f"{name} is {number:g}; it needs a finite number from 0 {most}.")
+        raise InvalidInput(f"{name} is {number:g}; it needs a finite number from {low:g} {most}.")
     return number

@@ -17,6 +17,13 @@ from .progress import Progress, progress_bar
 from .run import Grid, Run
 from .settings import Settings, check_size, settings_from, settings_grid
 
+#: the settings that a job has under the same name and with the same meaning
+_SAME = tuple(
+    {f.name for f in fields(Settings)}
+    & {f.name for f in fields(_kernels.TrainingJob)}
+    - {"activation", "batch_size", "step_size", "clip_norm", "patience", "record_every"}
+)
+
 
 def train(
     network: Network | Sequence[int],
@@ -25,6 +32,8 @@ def train(
     *,
     likelihood: str | Likelihood | None = None,
     validation: Validation | None = None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: ArrayLike | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
@@ -44,12 +53,13 @@ def train(
         the last for real numbers. Losses are in nats.
     validation
         A pair (X, y) of held-out rows whose loss is recorded too; they never change the training.
+    sample_weight, class_weight
+        How much each row (n,) and, for labels, each class (d_out,) counts; the training loss is
+        then the weighted mean over the rows of a batch.
     threads, progress, engine
         As in `train_many`.
     settings
-        Fields of `Settings` other than `hidden`: activation, scheme, optimizer, learning_rate,
-        momentum, nesterov, beta1, beta2, epsilon, weight_decay, steps, batch_size, seed,
-        record_every.
+        Fields of `Settings` other than `hidden`, by their names.
 
     Raises
     ------
@@ -62,7 +72,7 @@ def train(
         start = network
     else:
         start = initialize(widths, activation=one.activation, scheme=one.scheme, seed=one.seed)
-    data = training_data(X, y, likelihood, start.d_out, validation)
+    data = training_data(X, y, likelihood, start.d_out, validation, sample_weight, class_weight)
     return _run([(one, start)], data, threads, progress, engine)[0]
 
 
@@ -78,15 +88,31 @@ def train_many(
     optimizer: Any = "adam",
     momentum: Any = 0.0,
     nesterov: Any = False,
+    alpha: Any = 0.99,
     beta1: Any = 0.9,
     beta2: Any = 0.999,
     epsilon: Any = 1e-8,
     weight_decay: Any = 0.0,
+    schedule: Any = "constant",
+    warmup: Any = 0,
+    step_size: Any = None,
+    gamma: Any = 0.1,
+    eta_min: Any = 0.0,
+    pct_start: Any = 0.3,
+    div_factor: Any = 25.0,
+    final_div_factor: Any = 1e4,
+    dropout: Any = 0.0,
+    l1: Any = 0.0,
+    clip_norm: Any = None,
+    label_smoothing: Any = 0.0,
+    patience: Any = None,
     steps: Any = 1000,
     batch_size: Any = None,
     record_every: Any = None,
     likelihood: str | Likelihood | None = None,
     validation: Validation | None = None,
+    sample_weight: ArrayLike | None = None,
+    class_weight: ArrayLike | None = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
@@ -99,8 +125,8 @@ def train_many(
 
     Parameters
     ----------
-    X, y, likelihood, validation
-        As in `train`; the output width follows from `y`.
+    X, y, likelihood, validation, sample_weight, class_weight
+        As in `train`, the same for all networks; the output width follows from `y`.
     threads
         How many networks train at once; by default one for each processor.
     progress
@@ -121,7 +147,7 @@ def train_many(
     """
     arguments = dict(locals())
     grid = settings_grid({f.name: arguments[f.name] for f in fields(Settings)})
-    data = training_data(X, y, likelihood, None, validation)
+    data = training_data(X, y, likelihood, None, validation, sample_weight, class_weight)
     jobs = [(one, _initial(one, data)) for one in grid]
     return Grid(tuple(_run(jobs, data, threads, progress, engine)))
 
@@ -161,6 +187,8 @@ def _run(
             jobs,
             X_validation=data.X_validation,
             y_validation=data.y_validation,
+            sample_weight=data.sample_weight,
+            class_weight=data.class_weight,
             threads=threads or 0,
             progress=report,
             engine=engine,
@@ -174,6 +202,7 @@ def _run(
             likelihood=data.likelihood.name,
             status=result.status,
             steps_done=result.steps_done,
+            best_step=result.best_step,
         )
         for (settings, network), result in zip(starts, results, strict=True)
     ]
@@ -195,16 +224,10 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         parameters=network.parameters().astype(np.float32),
         activations=tuple((a.name, a.parameters) for a in network.activations),
         likelihood=data.likelihood.name,
-        optimizer=settings.optimizer,
-        learning_rate=settings.learning_rate,
-        momentum=settings.momentum,
-        nesterov=settings.nesterov,
-        beta1=settings.beta1,
-        beta2=settings.beta2,
-        epsilon=settings.epsilon,
-        weight_decay=settings.weight_decay,
-        steps=settings.steps,
         batch_size=settings.batch_size or 0,
-        seed=settings.seed,
+        step_size=settings.step_size or 0,
+        clip_norm=settings.clip_norm or 0.0,
+        patience=settings.patience or 0,
         record_every=settings.recording_interval,
+        **{name: getattr(settings, name) for name in _SAME},
     )

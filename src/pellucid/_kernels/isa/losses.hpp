@@ -14,7 +14,15 @@ namespace pellucid::PELLUCID_ISA {
 struct Targets {
     const int32_t* labels;  // [row], categorical
     const float* values;    // [output][row], the others
+    const float* weights;   // [row], or null
     int valid;              // rows of the tile that exist
+};
+
+// Class weights (null: 1 each) and label smoothing; `plain` where there is neither.
+struct Softening {
+    const float* class_weights;
+    float smoothing;
+    bool plain;
 };
 
 struct LossSum {
@@ -65,6 +73,32 @@ PELLUCID_INLINE RowLoss categorical(const float* z, int k, vi label, vf weight, 
     return {LOSS ? log(total) - t_label : vf{}, probe};
 }
 
+// -sum_c a_c log p_c with a_c = w_c ((1 - s) [c = y] + s / k), gradient p_c sum a - a_c; torch's
+// cross entropy with class weights w and label smoothing s.
+template <int R>
+PELLUCID_INLINE RowLoss soft_categorical(const float* z, int k, vi label, const Softening& soft,
+                                         vf weight, float* delta) {
+    const vf hit = all(1 - soft.smoothing), floor = all(soft.smoothing / float(k));
+    const auto target = [&](int c) {
+        const vf a = select(label == c, hit + floor, floor);
+        return soft.class_weights ? a * soft.class_weights[c] : a;
+    };
+    vf top = load(z), total{}, mass{}, dot{}, probe{};
+    for (int c = 1; c < k; ++c) top = max(load(z + c * R), top);
+    for (int c = 0; c < k; ++c) {
+        const vf t = load(z + c * R) - top, e = exp(t), a = target(c);
+        store(delta + c * R, e);
+        total += e;
+        mass += a;
+        dot += a * t;
+        probe += t * 0.0f;
+    }
+    const vf factor = mass / total;
+    for (int c = 0; c < k; ++c)
+        store(delta + c * R, weight * (load(delta + c * R) * factor - target(c)));
+    return {mass * log(total) - dot, probe};
+}
+
 // Per output: softplus(z) - y z, gradient sigmoid(z) - y.
 template <int R, bool LOSS>
 PELLUCID_INLINE RowLoss bernoulli(const float* z, int k, const float* y, vf weight, float* delta) {
@@ -94,26 +128,32 @@ PELLUCID_INLINE RowLoss gaussian(const float* z, int k, const float* y, vf weigh
     return row;
 }
 
-// weight: 1 / (rows of the batch). delta is written for the whole tile.
+// weight: 1 / (rows of the batch, or their total weight). delta is written for the whole tile.
 template <int VB, bool LOSS>
-void losses(Likelihood likelihood, const float* z, int k, const Targets& y, float weight,
-            float* delta, LossSum& sum_of) {
+void losses(Likelihood likelihood, const Softening& soft, const float* z, int k, const Targets& y,
+            float weight, float* delta, LossSum& sum_of) {
     constexpr int R = VB * L;
     vf loss{};
     for (int v = 0; v < VB; ++v) {
         const vi exists = lane_numbers() + v * L < y.valid;
-        const vf w = select(exists, all(weight), vf{});
         const int at = v * L;
+        vf w = select(exists, all(weight), vf{});
+        if (y.weights) w *= load(y.weights + at);
         RowLoss row;
         if (likelihood == Likelihood::categorical) {
             const vi label = load_integers(y.labels + at);
-            row = k == 2 ? two_classes<R, LOSS>(z + at, label, w, delta + at)
-                         : categorical<R, LOSS>(z + at, k, label, w, delta + at);
+            if (!soft.plain)
+                row = soft_categorical<R>(z + at, k, label, soft, w, delta + at);
+            else if (k == 2)
+                row = two_classes<R, LOSS>(z + at, label, w, delta + at);
+            else
+                row = categorical<R, LOSS>(z + at, k, label, w, delta + at);
         } else if (likelihood == Likelihood::bernoulli) {
             row = bernoulli<R, LOSS>(z + at, k, y.values + at, w, delta + at);
         } else {
             row = gaussian<R>(z + at, k, y.values + at, w, delta + at);
         }
+        if (y.weights) row.loss *= load(y.weights + at);
         loss += select(exists, row.loss, vf{});
         sum_of.probe += select(exists, row.probe, vf{});
     }

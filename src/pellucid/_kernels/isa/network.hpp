@@ -4,6 +4,7 @@
 #include "../train.hpp"
 #include "activations.hpp"
 #include "arena.hpp"
+#include "dropout.hpp"
 #include "gradients.hpp"
 #include "losses.hpp"
 #include "products.hpp"
@@ -29,6 +30,7 @@ struct Network {
     Layer* layers;
     int n_layers;
     Likelihood likelihood;
+    Softening softening;
     int64_t n_parameters;
     float *parameters, *gradient;  // padded to a multiple of L
     float* transposed;             // tile of the widest input of a wide layer
@@ -62,7 +64,9 @@ inline Layer plan_layer(const Job& job, int l, int64_t offset, int64_t tiles, Ar
     layer.wide = wide_is_cheaper(layer.n_in, layer.n_out, tiles);
     layer.activation =
         layer.last ? HiddenLayer{Activation::identity, 0, 0} : job.hidden[l];
-    layer.derivative = derivative_of(layer.activation.activation);
+    // Dropout is a factor of the derivative too, which then needs a tile of its own.
+    const bool dropped = job.dropout > 0 && !layer.last;
+    layer.derivative = dropped ? Epilogue::multiply : derivative_of(layer.activation.activation);
     layer.offset = offset;
     const int64_t tile = int64_t(layer.n_out) * largest_tile;
     layer.h = arena.take<float>(tile);
@@ -84,6 +88,8 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
     Network net{};
     net.n_layers = job.n_layers;
     net.likelihood = job.likelihood;
+    net.softening = {job.class_weights, float(job.label_smoothing),
+                     !job.class_weights && job.label_smoothing == 0};
     net.largest_vb = choose_vb(job, batch);
     const int64_t tiles = (batch + net.largest_vb * L - 1) / (net.largest_vb * L);
     net.layers = arena.take<Layer>(job.n_layers);
@@ -113,17 +119,21 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
     return net;
 }
 
+// dropout: null where the whole network is evaluated; first: the tile's first row in the batch.
 template <int VB>
-void forward_pass(const Network& net, const float* x) {
+void forward_pass(const Network& net, const float* x, const Dropout* dropout = nullptr,
+                  int64_t first = 0) {
     for (int l = 0; l < net.n_layers; ++l) {
         const Layer& layer = net.layers[l];
         const float* W = net.parameters + layer.offset;
         const float* b = W + int64_t(layer.n_in) * layer.n_out;
         const bool relu = layer.derivative == Epilogue::relu_mask;
         forward<VB>(W, b, x, layer.h, layer.n_in, layer.n_out, relu);
-        if (layer.derivative == Epilogue::multiply)
+        if (layer.derivative == Epilogue::multiply) {
             activate(layer.activation, layer.h, layer.h, layer.slope,
                      int64_t(layer.n_out) * VB * L);
+            if (dropout) drop<VB>(*dropout, l, first, layer.n_out, layer.h, layer.slope);
+        }
         x = layer.h;
     }
 }

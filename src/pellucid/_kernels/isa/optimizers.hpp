@@ -1,4 +1,5 @@
-// One update of all parameters, as torch defines it (SGD without dampening, Adam, AdamW).
+// One update of all parameters, as torch defines it (SGD without dampening, RMSprop
+// that is not centered, Adam, AdamW).
 #pragma once
 
 #include "../train.hpp"
@@ -18,8 +19,8 @@ struct Moments {
 
 // g += decay p; v = momentum v + g; p -= lr (nesterov ? g + momentum v : v)
 template <bool MOMENTUM>
-void sgd(const OptimizerSettings& s, const Moments& m) {
-    const float lr = float(s.learning_rate), mu = float(s.momentum);
+void sgd(const OptimizerSettings& s, double rate, const Moments& m) {
+    const float lr = float(rate), mu = float(s.momentum);
     const float decay = float(s.weight_decay);
     for (int64_t i = 0; i < m.n; i += L) {
         const vf p = load(m.parameters + i);
@@ -33,13 +34,33 @@ void sgd(const OptimizerSettings& s, const Moments& m) {
     }
 }
 
+// v = alpha v + (1 - alpha) g^2; r = g / (sqrt(v) + eps); b = momentum b + r; p -= lr b
+template <bool MOMENTUM>
+void rmsprop(const OptimizerSettings& s, double rate, const Moments& m) {
+    const float lr = float(rate), mu = float(s.momentum);
+    const float decay = float(s.weight_decay), eps = float(s.epsilon);
+    const float alpha = float(s.alpha), c = float(1 - s.alpha);
+    for (int64_t i = 0; i < m.n; i += L) {
+        const vf p = load(m.parameters + i);
+        const vf g = load(m.gradient + i) + decay * p;
+        const vf v = alpha * load(m.second + i) + c * g * g;
+        store(m.second + i, v);
+        vf r = g / (square_root(v) + eps);
+        if (MOMENTUM) {
+            r += mu * load(m.first + i);
+            store(m.first + i, r);
+        }
+        store(m.parameters + i, p - lr * r);
+    }
+}
+
 // m += (1 - b1)(g - m); v = b2 v + (1 - b2) g^2
 // p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
-inline void adam(const OptimizerSettings& s, const Moments& m) {
+inline void adam(const OptimizerSettings& s, double rate, const Moments& m) {
     const bool decoupled = s.kind == Optimizer::adamw;
     const float coupled_decay = decoupled ? 0.0f : float(s.weight_decay);
-    const float shrink = decoupled ? float(1 - s.learning_rate * s.weight_decay) : 1.0f;
-    const float step = float(s.learning_rate / (1 - m.beta1_power));
+    const float shrink = decoupled ? float(1 - rate * s.weight_decay) : 1.0f;
+    const float step = float(rate / (1 - m.beta1_power));
     const float root_scale = float(1 / __builtin_sqrt(1 - m.beta2_power));
     const float b2 = float(s.beta2), c1 = float(1 - s.beta1), c2 = float(1 - s.beta2);
     const float eps = float(s.epsilon);
@@ -56,16 +77,21 @@ inline void adam(const OptimizerSettings& s, const Moments& m) {
     }
 }
 
-inline void update(const OptimizerSettings& s, Moments& m) {
+inline void update(const OptimizerSettings& s, double rate, Moments& m) {
     if (s.kind == Optimizer::sgd) {
         if (s.momentum != 0)
-            sgd<true>(s, m);
+            sgd<true>(s, rate, m);
         else
-            sgd<false>(s, m);
+            sgd<false>(s, rate, m);
+    } else if (s.kind == Optimizer::rmsprop) {
+        if (s.momentum != 0)
+            rmsprop<true>(s, rate, m);
+        else
+            rmsprop<false>(s, rate, m);
     } else {
         m.beta1_power *= s.beta1;
         m.beta2_power *= s.beta2;
-        adam(s, m);
+        adam(s, rate, m);
     }
 }
 

@@ -1,0 +1,58 @@
+"""Learning-rate schedules: the twin of ``isa/schedules.hpp``, one pure function for each.
+
+``s`` is whatever holds the settings (a job, or `training.Settings`), ``t`` counts the steps after
+the warm-up, and ``T`` is their number.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+
+def half_cosine(start: float, end: float, share: float) -> float:
+    """From ``start`` to ``end`` along half a period of the cosine, as ``share`` goes to 1."""
+    return end + (start - end) / 2 * (1 + math.cos(math.pi * share))
+
+
+def constant(s: Any, t: int, T: int) -> float:
+    """The rate as it is."""
+    return s.learning_rate
+
+
+def step(s: Any, t: int, T: int) -> float:
+    """Multiply by gamma every ``step_size`` steps (torch's StepLR)."""
+    return s.learning_rate * s.gamma ** (t // s.step_size)
+
+
+def cosine(s: Any, t: int, T: int) -> float:
+    """Fall to ``eta_min`` along half a cosine (torch's CosineAnnealingLR with T_max = T)."""
+    return half_cosine(s.learning_rate, s.eta_min, t / T)
+
+
+def one_cycle(s: Any, t: int, T: int) -> float:
+    """Rise to the rate, then fall far below it (torch's OneCycleLR without the momentum)."""
+    highest = s.learning_rate
+    first = highest / s.div_factor
+    last = first / s.final_div_factor
+    peak = s.pct_start * T - 1
+    left = T - 1 - peak
+    if peak > 0 and t <= peak:
+        return half_cosine(first, highest, t / peak)
+    return half_cosine(highest, last, (t - peak) / left if left > 0 else 1.0)
+
+
+SCHEDULES: dict[str, Callable[[Any, int, int], float]] = {
+    "constant": constant,
+    "step": step,
+    "cosine": cosine,
+    "one_cycle": one_cycle,
+}
+
+
+def learning_rate(s: Any, step: int) -> float:
+    """The rate of one step; the first ``warmup`` steps rise linearly to the schedule's first."""
+    w, schedule = s.warmup, SCHEDULES[s.schedule]
+    T = max(s.steps - w, 1)
+    if step >= w:
+        return schedule(s, step - w, T)
+    return schedule(s, 0, T) * ((step + 1) / w)
