@@ -6,14 +6,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src/pellucid/_kernels/*/*.hpp) \
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
+SECONDS_EACH ?= 200
 
-.PHONY: help run test check format lint types layers docs promises bench clean
+.PHONY: help run test check format lint types layers docs promises bench sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
 	@echo "make test    set up everything and run the tests"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
 	@echo "make bench   time training against PyTorch (several minutes)"
+	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (ten minutes)"
 	@echo "make format  let ruff format and sort"
 
 run: $(VENV)/.core
@@ -46,6 +48,9 @@ promises: $(VENV)/.all
 
 docs: $(VENV)/.all
 	$(BIN)/mkdocs build --strict --quiet
+
+sanitize:
+	tools/sanitize.sh $(SECONDS_EACH)
 
 bench: $(VENV)/.all
 	$(BIN)/python benchmarks/train.py

@@ -1,14 +1,5 @@
-// Trains random networks on exactly sized arrays, for the sanitizers. By hand, from the root:
-//
-//   for isa in "baseline 4 16" "avx2 8 16 -mavx2 -mfma" \
-//       "avx512 16 32 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma"; do
-//     set -- $isa; name=$1; lanes=$2; registers=$3; shift 3
-//     g++ -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
-//       -DPELLUCID_ISA=$name -DPELLUCID_ISA_NAME="\"$name\"" -DPELLUCID_LANES=$lanes \
-//       -DPELLUCID_REGISTERS=$registers -Isrc/pellucid/_kernels \
-//       src/pellucid/_kernels/train.cpp tests/_kernels/fuzz_train.cpp -o /tmp/fuzz_$name
-//   done
-//   /tmp/fuzz_avx2 SECONDS SEED
+// Trains random networks on exactly sized arrays, for the sanitizers: tools/sanitize.sh builds and
+// runs it (make sanitize).  usage: fuzz SECONDS SEED
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
 """What every likelihood can do, whatever its target."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._shapes import Array, Float, Float64
 
 
 @dataclass(frozen=True)
-class Likelihood:
+class Likelihood(ABC):
     """How the outputs of a network become a probability of the target.
 
     `target_kind` is "real", "binary" or "label". Losses are negative log-likelihoods in nats, one
@@ -21,25 +22,25 @@ class Likelihood:
     name: str
     target_kind: str
 
+    @abstractmethod
     def loss(self, outputs: Float[Array, "n d_out"], y: Array) -> Float[Array, " n"]:
         """Negative log-likelihood of every row, in nats and in the dtype of the outputs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gradient(self, outputs: Float[Array, "n d_out"], y: Array) -> Float[Array, "n d_out"]:
         """Derivative of each row's loss by that row's outputs; not divided by n."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predict(self, outputs: Float[Array, "n d_out"]) -> Float[Array, "n d_out"]:
         """What the outputs say about the target: a mean, or probabilities."""
-        raise NotImplementedError
 
+    @abstractmethod
     def constant_outputs(self, y: ArrayLike, d_out: int) -> Float64[Array, " d_out"]:
         """The outputs that fit `y` best when they may not depend on the input."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check_targets(self, y: ArrayLike, d_out: int) -> Array:
         """The targets as `loss` wants them; `InvalidInput` says what is wrong with them."""
-        raise NotImplementedError
 
 
 def numeric_targets(y: ArrayLike, name: str) -> Array:
