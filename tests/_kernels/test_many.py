@@ -191,7 +191,7 @@ def test_ctrl_c_keeps_what_is_done(engine):
         [sys.executable, "-c", INTERRUPTED % engine], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "ready\n"
-    time.sleep(1.0)
+    time.sleep(1.0)  # the first network is under way then, and far from its end
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -224,6 +224,6 @@ def test_other_python_threads_go_on_meanwhile(toolbox):
     worker.start()
     while worker.is_alive():
         counted.append(os.getpid())
-        time.sleep(0.001)
+        time.sleep(0.001)  # gives the lock away, so that counting needs it back each time
     worker.join()
     assert len(counted) > 10

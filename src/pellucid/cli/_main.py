@@ -15,7 +15,7 @@ from .datasets import datasets
 from .diagnose import diagnose
 from .train import train
 
-_CLICK_ERROR: type[Any] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
+_CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
 
 app = typer.Typer(
     name="pellucid",
@@ -73,9 +73,7 @@ def execute(words: list[str]) -> int:
         return _mistake("this does not fit into memory; take fewer rows or a smaller network.")
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except Exception as error:
-        if not isinstance(error, _CLICK_ERROR):
-            raise
+    except _CLICK_ERROR as error:
         text = _told(error)
         if type(error).__name__ == "NoArgsIsHelpError":  # the text is the help
             typer.echo(text)

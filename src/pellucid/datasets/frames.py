@@ -74,8 +74,10 @@ def _numbers(column: Any) -> Any:
 
     try:
         values = column.cast(nw.Float64).to_numpy()
-    except Exception:
-        # pandas' nullable dtypes without pyarrow, decimals: item by item
+    except (
+        Exception
+    ):  # each kind of frame raises its own: nullable dtypes without pyarrow, decimals
+        # item by item; what is no number even then comes out as float's own error
         values = np.array([np.nan if v is None else float(v) for v in _plain(column)])
     return pl.Series(np.asarray(values, dtype=np.float64), dtype=pl.Float64).fill_nan(None)
 

@@ -7,10 +7,10 @@ however long they take.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 
 import numpy as np
 
+from .._kernels import n_parameters
 from .._shapes import Array, Float64
 from ..network import Activation, Network
 from ..training import Grid, History, Run, train_many
@@ -111,7 +111,7 @@ class Plan:
     def work(self, problem: Problem) -> float:
         """Parameters times rows times steps, summed over the seeds."""
         r = self.recipe
-        p = n_parameters(problem, r.hidden)
+        p = network_size(problem, r.hidden)
         n = int((~problem.held_out).sum())
         return float(len(self.seeds)) * (p + 20.0) * min(r.batch_size or n, n) * r.steps
 
@@ -180,16 +180,15 @@ def much_wider_plans(
 ) -> tuple[Plan, ...]:
     """Sixteen times as wide and at least 64, and two layers of 64; only what is larger."""
     far = tuple(max(FAR_WIDENING * w, FAR_WIDTH) for w in recipe.hidden)
-    size = n_parameters(problem, recipe.hidden)
-    hidden = [h for h in (far, (FAR_WIDTH,) * 2) if n_parameters(problem, h) > size]
+    own = network_size(problem, recipe.hidden)
+    hidden = [h for h in (far, (FAR_WIDTH,) * 2) if network_size(problem, h) > own]
     seeds = tuple(range(seed, seed + N_SEEDS))
     return _plans("wider", recipe, [(replace(start, hidden=h), seeds) for h in hidden])
 
 
-def n_parameters(problem: Problem, hidden: tuple[int, ...]) -> int:
+def network_size(problem: Problem, hidden: tuple[int, ...]) -> int:
     """Weights and biases of a network with these hidden widths."""
-    widths = (problem.raw_X.shape[1], *hidden, problem.d_out)
-    return sum(b * (a + 1) for a, b in pairwise(widths))
+    return n_parameters((problem.raw_X.shape[1], *hidden, problem.d_out))
 
 
 def remedy_plan(recipe: Recipe, other: Recipe, seed: int) -> tuple[Plan, ...]:
@@ -238,7 +237,7 @@ def _change(name: str, old: object, new: object) -> str:
 
 
 def _widths(hidden: object) -> str:
-    return ",".join(map(str, hidden)) if hidden else "none"  # type: ignore[call-overload]  # a tuple
+    return ",".join(map(str, hidden)) if isinstance(hidden, tuple) and hidden else "none"
 
 
 def _round(rate: float) -> float:

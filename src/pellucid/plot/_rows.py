@@ -1,10 +1,10 @@
 """Figures whose rows have long names: a loss axis below, one named row per model."""
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._kernels import n_parameters
 from ..diagnosis.verdict import Experiment, Reference, Verdict
 from . import _style
 
@@ -74,8 +74,7 @@ def gaps(verdict: Verdict) -> "matplotlib.figure.Figure":
 def _size(experiment: Experiment, verdict: Verdict) -> tuple[int, int, str]:
     """Sort key: number of parameters, the user's recipe first among equals."""
     widths = (verdict.network.d_in, *experiment.recipe.hidden, verdict.network.d_out)
-    n = sum(d_out * (d_in + 1) for d_in, d_out in pairwise(widths))
-    return n, experiment.role != "recipe", experiment.name
+    return n_parameters(widths), experiment.role != "recipe", experiment.name
 
 
 def _floored(loss: float) -> float:

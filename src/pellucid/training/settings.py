@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InvalidInput
+from .._kernels import n_parameters
 from .._kernels.schedules import learning_rate
 from ..network import SCHEMES, Activation, as_activation
 from .optimizers import OPTIMIZERS
@@ -144,8 +145,7 @@ def settings_grid(settings: Mapping[str, Any]) -> list[Settings]:
 
 def check_size(widths: Sequence[int]) -> None:
     """Refuse a network whose parameters could not be held."""
-    count = sum(b * (a + 1) for a, b in itertools.pairwise(widths))
-    if count > MOST_PARAMETERS:
+    if n_parameters(tuple(widths)) > MOST_PARAMETERS:
         raise InvalidInput(
             f"a network of widths {list(widths)!s:.60} has more than {MOST_PARAMETERS:,} "
             "parameters, the most that training takes; give smaller widths."
