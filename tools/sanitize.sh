@@ -12,7 +12,7 @@ fuzz() {
     shift 3
     echo "kernel $name, $seconds seconds"
     "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
-        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -DPELLUCID_LANES="$lanes" \
+        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -DPELLUCID_REAL=float -DPELLUCID_LANES="$lanes" \
         -DPELLUCID_REGISTERS="$registers" -Isrc/pellucid/_kernels \
         src/pellucid/_kernels/train.cpp tests/_kernels/fuzz_train.cpp -o "$folder/fuzz_$name"
     "$folder/fuzz_$name" "$seconds" "$seed"

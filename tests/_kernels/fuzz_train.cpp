@@ -10,7 +10,7 @@
 
 #include "train.hpp"
 
-namespace pellucid::PELLUCID_ISA { extern const Kernel kernel; }
+namespace pellucid::PELLUCID_ISA { extern const Kernel<PELLUCID_REAL> kernel; }
 
 using namespace pellucid;
 
@@ -50,7 +50,7 @@ struct Data {
         for (int32_t& y : labels) y = pick(0, d_out - 1);
     }
 
-    Rows rows() const {
+    Rows<float> rows() const {
         return {X.data(), labels.empty() ? nullptr : labels.data(),
                 labels.empty() ? targets.data() : nullptr, n,
                 weights.empty() ? nullptr : weights.data()};
@@ -83,7 +83,7 @@ bool one_network() {
 
     const int32_t stop = 0;
     int64_t progress = 0;
-    Job job{};
+    Job<float> job{};
     job.widths = widths.data();
     job.n_layers = depth + 1;
     job.hidden = hidden.data();

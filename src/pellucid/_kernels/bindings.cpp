@@ -88,7 +88,7 @@ struct Data {
         }
     }
 
-    Rows rows() const {
+    Rows<float> rows() const {
         return {X.data(), labels ? labels->data() : nullptr, targets ? targets->data() : nullptr,
                 int64_t(X.shape(0)), weights ? weights->data() : nullptr};
     }
@@ -107,7 +107,7 @@ struct Data {
 struct PythonJob {
     std::vector<int32_t> widths;
     std::vector<HiddenLayer> hidden;
-    Job job{};
+    Job<float> job{};
     Writable<float> parameters;
     Writable<int64_t> steps;
     Writable<double> losses;
@@ -117,7 +117,7 @@ struct PythonJob {
 
     PythonJob(std::shared_ptr<Data> training_rows, std::shared_ptr<Data> validation_rows,
               std::vector<int32_t> widths_, const std::vector<std::string>& activations,
-              const std::vector<std::pair<float, float>>& activation_parameters,
+              const std::vector<std::pair<double, double>>& activation_parameters,
               const std::string& likelihood, const std::string& optimizer,
               const std::string& schedule,
               const Settings& settings, bool nesterov, int64_t n_steps,
@@ -181,14 +181,14 @@ struct PythonJob {
         job.seed = seed;
     }
 
-    Job plain() {
-        Job j = job;
+    Job<float> plain() {
+        Job<float> j = job;
         j.widths = widths.data();
         j.n_layers = int32_t(widths.size()) - 1;
         j.hidden = hidden.data();
         j.class_weights = class_weights ? class_weights->data() : nullptr;
         j.training = training->rows();
-        j.validation = validation ? validation->rows() : Rows{};
+        j.validation = validation ? validation->rows() : Rows<float>{};
         j.parameters = parameters.data();
         j.recorded_steps = steps.data();
         j.losses = losses.data();
@@ -211,7 +211,7 @@ bool interrupted_by(const F& call) {
 
 // The outcome of each job: (status, steps done, records, best step or -1).
 nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress) {
-    std::vector<Job> jobs;
+    std::vector<Job<float>> jobs;
     int64_t total = 0;
     for (PythonJob* j : python_jobs) {
         jobs.push_back(j->plain());
@@ -254,7 +254,7 @@ NB_MODULE(_native, m) {
     m.def("instruction_set", [] { return choose_kernel().isa; });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
-        for (const Kernel* k : available_kernels()) names.push_back(k->isa);
+        for (const Kernel<float>* k : available_kernels()) names.push_back(k->isa);
         return names;
     });
     nb::class_<Data>(m, "Data").def(
@@ -262,7 +262,7 @@ NB_MODULE(_native, m) {
         "X"_a, "labels"_a.none(), "targets"_a.none(), "weights"_a.none() = nb::none());
     nb::class_<PythonJob>(m, "Job").def(
         nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
-                 const std::vector<std::string>&, const std::vector<std::pair<float, float>>&,
+                 const std::vector<std::string>&, const std::vector<std::pair<double, double>>&,
                  const std::string&, const std::string&, const std::string&, const Settings&, bool,
                  int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
                  Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
@@ -280,7 +280,7 @@ NB_MODULE(_native, m) {
         choose_kernel().apply(lookup<Function>(function_names, name), x.data(), out.data(),
                               int64_t(x.shape(0)));
     });
-    m.def("activate", [](const std::string& name, float a, float b, Vector z,
+    m.def("activate", [](const std::string& name, double a, double b, Vector z,
                          Writable<float> value, Writable<float> slope) {
         need(z.shape(0) == value.shape(0) && z.shape(0) == slope.shape(0), "lengths differ");
         choose_kernel().activate({lookup<Activation>(activation_names, name), a, b}, z.data(),

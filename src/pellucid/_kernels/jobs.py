@@ -11,6 +11,37 @@ from .._shapes import Array
 
 
 @dataclass(frozen=True, eq=False)
+class TrainingState:
+    """Where an interrupted run stood, for the same job to go on from, bit for bit.
+
+    ``arrays`` is for the engine that made it and for nobody else: whoever stores a state keeps the
+    names, types, shapes and bytes. ``steps_done`` is for reading.
+    """
+
+    engine: str
+    steps_done: int
+    arrays: dict[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class LayerRecords:
+    """What was measured in each layer at ``steps`` (m,), before the update of that step.
+
+    ``gradient_norm`` (m, L): Euclid's norm of the gradient of the batch's mean loss with respect to
+    W and b. ``update_ratio`` (m, L): norm of the update of W and b over their norm. ``dead`` (m,
+    L - 1): share of the hidden units with a piecewise linear activation whose slope is 0 on every
+    row of the batch. ``saturated`` (m, L - 1): share of those with a smooth activation whose slope
+    is below 1 % of its steepest on more than 99 % of the rows. All without dropout.
+    """
+
+    steps: Array
+    gradient_norm: Array
+    update_ratio: Array
+    dead: Array
+    saturated: Array
+
+
+@dataclass(frozen=True, eq=False)
 class TrainingJob:
     """Everything about the training of one network.
 

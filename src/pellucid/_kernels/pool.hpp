@@ -23,7 +23,7 @@ namespace pellucid {
 class Pool {
 public:
     // The jobs must live until the pool is gone. Their `stop` and `progress` are set here.
-    Pool(const Kernel& kernel, std::vector<Job>& jobs) : kernel_(kernel), jobs_(jobs) {
+    Pool(const Kernel<float>& kernel, std::vector<Job<float>>& jobs) : kernel_(kernel), jobs_(jobs) {
         outcomes_.assign(jobs.size(), Outcome{Status::interrupted, 0, 0});
         counters_ = std::make_unique<Counter[]>(jobs.size());
         for (size_t i = 0; i < jobs.size(); ++i) {
@@ -77,7 +77,7 @@ public:
     const std::vector<Outcome>& outcomes() const { return outcomes_; }
 
     // Multiply-adds, and a constant for each tile of rows and each step.
-    static double predicted_cost(const Job& job) {
+    static double predicted_cost(const Job<float>& job) {
         double weights = 0;
         for (int l = 0; l < job.n_layers; ++l)
             weights += double(job.widths[l] + 1) * job.widths[l + 1];
@@ -97,7 +97,7 @@ private:
         for (;;) {
             const size_t at = next_.fetch_add(1, std::memory_order_relaxed);
             if (at >= order_.size() || __atomic_load_n(&stop_, __ATOMIC_RELAXED)) break;
-            const Job& job = jobs_[order_[at]];
+            const Job<float>& job = jobs_[order_[at]];
             const size_t need = kernel_.workspace_bytes(job);
             if (need > held) {
                 std::free(memory);
@@ -116,8 +116,8 @@ private:
         if (--running_ == 0) done_.notify_all();
     }
 
-    const Kernel& kernel_;
-    std::vector<Job>& jobs_;
+    const Kernel<float>& kernel_;
+    std::vector<Job<float>>& jobs_;
     std::vector<Outcome> outcomes_;
     std::unique_ptr<Counter[]> counters_;
     std::vector<size_t> order_;

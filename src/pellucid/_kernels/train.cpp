@@ -1,6 +1,4 @@
 // The whole training loop of one network. Compiled once for each instruction set.
-#include "train.hpp"
-
 #include "isa/network.hpp"
 #include "isa/optimizers.hpp"
 #include "isa/penalties.hpp"
@@ -13,14 +11,14 @@ namespace {
 struct Workspace {
     Network net;
     Moments moments;
-    float* snapshot;   // the last recorded finite parameters; under patience the best
+    real* snapshot;   // the last recorded finite parameters; under patience the best
     int32_t* order;    // the permutation of minibatches
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
-    float *x, *targets, *weights;
+    real *x, *targets, *weights;
     int32_t* labels;
     // One tile for evaluation.
-    float *x_one, *targets_one, *weights_one;
+    real *x_one, *targets_one, *weights_one;
     int32_t* labels_one;
     double total_weight;  // of all training rows
 };
@@ -39,22 +37,22 @@ Workspace plan(const Job& job, Arena& arena) {
     const int64_t p = padded(w.net.n_parameters);
     w.moments.parameters = w.net.parameters;
     w.moments.gradient = w.net.gradient;
-    w.moments.first = arena.take<float>(p);
-    w.moments.second = arena.take<float>(p);
+    w.moments.first = arena.take<real>(p);
+    w.moments.second = arena.take<real>(p);
     w.moments.n = p;
     w.moments.beta1_power = w.moments.beta2_power = 1;
-    w.snapshot = arena.take<float>(p);
+    w.snapshot = arena.take<real>(p);
     w.order = arena.take<int32_t>(w.full_batch ? 0 : n);
     const int64_t rows = w.full_batch ? n + largest_tile : largest_tile;
     const bool labelled = job.likelihood == Likelihood::categorical;
-    w.x = arena.take<float>(rows * d_in);
-    w.targets = arena.take<float>(labelled ? 0 : rows * d_out);
+    w.x = arena.take<real>(rows * d_in);
+    w.targets = arena.take<real>(labelled ? 0 : rows * d_out);
     w.labels = arena.take<int32_t>(labelled ? rows : 0);
-    w.weights = arena.take<float>(job.training.weights ? rows : 0);
-    w.x_one = arena.take<float>(largest_tile * d_in);
-    w.targets_one = arena.take<float>(labelled ? 0 : largest_tile * d_out);
+    w.weights = arena.take<real>(job.training.weights ? rows : 0);
+    w.x_one = arena.take<real>(largest_tile * d_in);
+    w.targets_one = arena.take<real>(labelled ? 0 : largest_tile * d_out);
     w.labels_one = arena.take<int32_t>(labelled ? largest_tile : 0);
-    w.weights_one = arena.take<float>(largest_tile);
+    w.weights_one = arena.take<real>(largest_tile);
     return w;
 }
 
@@ -66,10 +64,10 @@ int tile_vectors(int largest_vb, int64_t left) {
 }
 
 struct TileMemory {
-    float* x;
-    float* targets;
+    real* x;
+    real* targets;
     int32_t* labels;
-    float* weights;  // null where all rows count the same
+    real* weights;  // null where all rows count the same
 };
 
 // Calls visit.operator()<VB>(first row, valid rows) for one tile after the other.
@@ -113,7 +111,7 @@ void pack(const Job& job, const Workspace& w) {
 
 template <int VB>
 PELLUCID_INLINE void tile_losses(const Network& net, const TileMemory& tile, int valid,
-                                 float weight, bool want_loss, LossSum& sum_of) {
+                                 real weight, bool want_loss, LossSum& sum_of) {
     const Layer& last = net.layers[net.n_layers - 1];
     const Targets y{tile.labels, tile.targets, tile.weights, valid};
     if (want_loss)
@@ -155,7 +153,7 @@ LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int
     LossSum sum_of;
     const Dropout dropout{job.seed, step, job.dropout};
     const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
-    const float weight = total > 0 ? 1.0f / float(total) : 0.0f;
+    const real weight = total > 0 ? 1.0f / real(total) : 0.0f;
     clear_gradient(w.net);
     for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
         TileMemory tile{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
@@ -171,14 +169,14 @@ LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int
     return sum_of;
 }
 
-bool all_finite(const float* p, int64_t n) {
-    float probe = 0;
+bool all_finite(const real* p, int64_t n) {
+    real probe = 0;
     for (int64_t i = 0; i < n; ++i) probe += p[i] * 0.0f;
     return probe == 0.0f;
 }
 
-void copy(float* to, const float* from, int64_t n) {
-    __builtin_memcpy(to, from, sizeof(float) * size_t(n));
+void copy(real* to, const real* from, int64_t n) {
+    __builtin_memcpy(to, from, sizeof(real) * size_t(n));
 }
 
 struct Recorder {
@@ -212,9 +210,9 @@ double held_out(const Job& job, const Workspace& w) {
 
 void start(const Job& job, Workspace& w) {
     const int64_t p = padded(w.net.n_parameters);
-    for (float* zero : {w.net.parameters, w.net.gradient, w.moments.first, w.moments.second})
-        __builtin_memset(zero, 0, sizeof(float) * size_t(p));
-    __builtin_memset(w.net.lanes, 0, sizeof(float) * size_t(w.net.n_lanes * L));
+    for (real* zero : {w.net.parameters, w.net.gradient, w.moments.first, w.moments.second})
+        __builtin_memset(zero, 0, sizeof(real) * size_t(p));
+    __builtin_memset(w.net.lanes, 0, sizeof(real) * size_t(w.net.n_lanes * L));
     copy(w.net.parameters, job.parameters, w.net.n_parameters);
     w.total_weight = total_weight(job, job.training, {nullptr, 0, int(job.training.n)});
     copy(w.snapshot, job.parameters, w.net.n_parameters);
@@ -265,7 +263,7 @@ Outcome train(const Job& job, void* memory) {
             }
             record.add(step, mean(sum_of.loss, total), validation);
         }
-        if (job.l1 > 0) add_l1(float(job.l1), w.net.parameters, w.net.gradient, padded(p));
+        if (job.l1 > 0) add_l1(real(job.l1), w.net.parameters, w.net.gradient, padded(p));
         if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, padded(p));
         update(job.optimizer, learning_rate(job, step), w.moments);
         __atomic_store_n(job.progress, step + 1, __ATOMIC_RELAXED);
@@ -295,10 +293,10 @@ size_t workspace_bytes(const Job& job) {
 
 // Calls f on blocks of L numbers, so that any n will do.
 template <class F>
-void in_blocks(const float* x, int64_t n, const F& f) {
+void in_blocks(const real* x, int64_t n, const F& f) {
     for (int64_t i = 0; i < n; i += L) {
         const int m = n - i < L ? int(n - i) : L;
-        alignas(64) float in[L] = {};
+        alignas(64) real in[L] = {};
         for (int k = 0; k < m; ++k) in[k] = x[i + k];
         f(i, m, in);
     }
@@ -318,19 +316,19 @@ vf function(Function f, vf x) {
     return x;
 }
 
-void apply(Function f, const float* x, float* out, int64_t n) {
+void apply(Function f, const real* x, real* out, int64_t n) {
     const FlushSubnormals flush;
-    in_blocks(x, n, [&](int64_t i, int m, const float* in) {
+    in_blocks(x, n, [&](int64_t i, int m, const real* in) {
         const vf y = function(f, load(in));
         for (int k = 0; k < m; ++k) out[i + k] = y[k];
     });
 }
 
-void activate_any(const HiddenLayer& layer, const float* z, float* value, float* slope,
+void activate_any(const HiddenLayer& layer, const real* z, real* value, real* slope,
                   int64_t n) {
     const FlushSubnormals flush;
-    in_blocks(z, n, [&](int64_t i, int m, const float* in) {
-        alignas(64) float v[L], s[L];
+    in_blocks(z, n, [&](int64_t i, int m, const real* in) {
+        alignas(64) real v[L], s[L];
         activate(layer, in, v, s, L);
         for (int k = 0; k < m; ++k) value[i + k] = v[k], slope[i + k] = s[k];
     });

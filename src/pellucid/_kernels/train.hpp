@@ -1,4 +1,4 @@
-// The training kernel's interface: plain data in, plain data out.
+// The training kernel's interface: plain data in, plain data out; Real is float or double.
 //
 // No Python, no threads, no operating system, no allocation: the caller owns every array. The
 // same sources are compiled once per instruction set; each object offers one `Kernel` table.
@@ -21,17 +21,18 @@ enum class Status : int32_t { finished, interrupted, diverged, stopped_early };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
 // n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
+template <class Real>
 struct Rows {
-    const float* X;
+    const Real* X;
     const int32_t* labels;
-    const float* targets;
+    const Real* targets;
     int64_t n;
-    const float* weights;  // of each row, or null where all count the same
+    const Real* weights;  // of each row, or null where all count the same
 };
 
 struct HiddenLayer {
     Activation activation;
-    float a, b;  // its parameters, 0 where it has fewer
+    double a, b;  // its parameters, 0 where it has fewer
 };
 
 struct OptimizerSettings {
@@ -47,12 +48,13 @@ struct Schedule {
     double gamma, eta_min, pct_start, div_factor, final_div_factor;
 };
 
+template <class Real>
 struct Job {
     const int32_t* widths;      // d_0 .. d_L
     int32_t n_layers;           // L
     const HiddenLayer* hidden;  // L - 1 of them
     Likelihood likelihood;
-    const float* class_weights;  // (d_L), or null; both for the categorical likelihood alone
+    const Real* class_weights;  // (d_L), or null; both for the categorical likelihood alone
     double label_smoothing;
     OptimizerSettings optimizer;
     Schedule schedule;
@@ -61,8 +63,8 @@ struct Job {
     int64_t steps, batch_size, record_every;  // batch_size 0: all rows at every step
     int64_t patience;  // records without a better validation loss before it stops; 0: none
     uint64_t seed;
-    Rows training, validation;  // validation.n == 0: none
-    float* parameters;          // W1 row by row, b1, W2, ...; changed in place
+    Rows<Real> training, validation;  // validation.n == 0: none
+    Real* parameters;           // W1 row by row, b1, W2, ...; changed in place
     int64_t* recorded_steps;    // room for ceil(steps / record_every) + 1 records
     double* losses;
     double* validation_losses;  // the same room, or null without validation rows
@@ -76,14 +78,16 @@ struct Outcome {
     int64_t best_step;  // whose parameters come back under patience; -1: none
 };
 
+template <class Real>
 struct Kernel {
     const char* isa;
-    size_t (*workspace_bytes)(const Job&);
-    Outcome (*train)(const Job&, void* workspace);  // workspace: aligned to 64 bytes
+    size_t (*workspace_bytes)(const Job<Real>&);
+    Outcome (*train)(const Job<Real>&, void* workspace);  // workspace: aligned to 64 bytes
     // For tests: the rate of one step, and the vector functions over n numbers.
-    double (*learning_rate)(const Job&, int64_t step);
-    void (*apply)(Function, const float* x, float* out, int64_t n);
-    void (*activate)(const HiddenLayer&, const float* z, float* value, float* slope, int64_t n);
+    double (*learning_rate)(const Job<Real>&, int64_t step);
+    void (*apply)(Function, const Real* x, Real* out, int64_t n);
+    void (*activate)(const HiddenLayer&, const Real* z, Real* value, Real* slope,
+                     int64_t n);
 };
 
 }  // namespace pellucid

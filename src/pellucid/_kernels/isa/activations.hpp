@@ -4,7 +4,7 @@
 // derivative is the one from the side that torch takes: relu'(0) = 0, abs'(0) = 0.
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 #include "math.hpp"
 
 namespace pellucid::PELLUCID_ISA {
@@ -45,13 +45,13 @@ PELLUCID_INLINE Pair activation(vf z, vf a, vf b) {
         return {select(right, z, below), select(right, one, a * (e.scale * e.m + e.scale))};
     } else if constexpr (A == Activation::gelu) {
         // z Phi(z); Phi(z) + z phi(z), with phi the standard normal density
-        constexpr float root_half = 0.707106781f, inverse_root_2pi = 0.398942280f;
+        constexpr real root_half = 0.707106781f, inverse_root_2pi = 0.398942280f;
         const vf gaussian = exp(-0.5f * z * z);
         const vf Phi = 0.5f + 0.5f * erf(z * root_half, gaussian);
         return {z * Phi, Phi + z * gaussian * inverse_root_2pi};
     } else if constexpr (A == Activation::gelu_tanh) {
         // z (1 + tanh u) / 2 with u = sqrt(2 / pi) (z + .044715 z^3)
-        constexpr float c = 0.797884561f, k = 0.044715f;
+        constexpr real c = 0.797884561f, k = 0.044715f;
         // 1 - tanh^2 as 4 e / (1 + e)^2 with e = e^(-2 |u|): 1 - t t cancels, and the factor
         // z u' makes that visible.
         const vf u = c * (z + k * z * z * z), slope_of_u = c * (1.0f + 3.0f * k * z * z);
@@ -76,7 +76,7 @@ PELLUCID_INLINE Pair activation(vf z, vf a, vf b) {
 
 // value may be z itself; slope may be null where nobody needs it.
 template <Activation A>
-void activate_all(const float* z, float a, float b, float* value, float* slope, int64_t n) {
+void activate_all(const real* z, real a, real b, real* value, real* slope, int64_t n) {
     const vf va = all(a), vb = all(b);
     for (int64_t i = 0; i < n; i += L) {
         const Pair p = activation<A>(load(z + i), va, vb);
@@ -86,12 +86,12 @@ void activate_all(const float* z, float a, float b, float* value, float* slope, 
 }
 
 // n is a multiple of L.
-inline void activate(const HiddenLayer& layer, const float* z, float* value, float* slope,
+inline void activate(const HiddenLayer& layer, const real* z, real* value, real* slope,
                      int64_t n) {
     switch (layer.activation) {
 #define PELLUCID_CASE(name)                                                                  \
     case Activation::name:                                                                   \
-        return activate_all<Activation::name>(z, layer.a, layer.b, value, slope, n);
+        return activate_all<Activation::name>(z, real(layer.a), real(layer.b), value, slope, n);
         PELLUCID_CASE(identity)
         PELLUCID_CASE(relu)
         PELLUCID_CASE(leaky_relu)

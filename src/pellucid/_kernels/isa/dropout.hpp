@@ -32,11 +32,11 @@ PELLUCID_INLINE vu scramble(vu x) {
 
 // first: which row of the batch the tile begins with. Multiplies h and its derivative.
 template <int VB>
-void drop(const Dropout& dropout, int layer, int64_t first, int width, float* h, float* slope) {
+void drop(const Dropout& dropout, int layer, int64_t first, int width, real* h, real* slope) {
     const uint64_t key = dropout.key(layer);
     const uint32_t of_rows = uint32_t(key), of_units = uint32_t(key >> 32);
     const int32_t limit = int32_t(dropout.rate * 16777216.0);
-    const vf scale = all(float(1 / (1 - dropout.rate))), zero{};
+    const vf scale = all(real(1 / (1 - dropout.rate))), zero{};
     vu rows[VB];
     for (int v = 0; v < VB; ++v)
         rows[v] = scramble((vu(lane_numbers()) + uint32_t(first + v * L)) ^ of_rows);

@@ -12,9 +12,9 @@
 namespace pellucid::PELLUCID_ISA {
 
 template <int VB, int BO, int BI, bool BIAS>
-PELLUCID_INLINE void lanes_block(const float* __restrict delta, const float* __restrict x,
-                                 int64_t n_in, float* __restrict sums,
-                                 float* __restrict bias_sums) {
+PELLUCID_INLINE void lanes_block(const real* __restrict delta, const real* __restrict x,
+                                 int64_t n_in, real* __restrict sums,
+                                 real* __restrict bias_sums) {
     constexpr int R = VB * L;
     vf s[BO][BI], sb[BO];
     for (int o = 0; o < BO; ++o) {
@@ -44,16 +44,16 @@ struct LaneGradient {
 
     // All inputs of BO outputs; the first block of inputs takes the bias along.
     template <int BO, int BI>
-    static PELLUCID_INLINE void inputs(const float* delta, const float* x, int n_in, float* sums,
-                                       float* bias_sums) {
+    static PELLUCID_INLINE void inputs(const real* delta, const real* x, int n_in, real* sums,
+                                       real* bias_sums) {
         lanes_block<VB, BO, BI, true>(delta, x, n_in, sums, bias_sums);
         for (int i = BI; i < n_in; i += BI_MAX)
             lanes_block<VB, BO, BI_MAX, false>(delta, x + i * R, n_in, sums + i * L, nullptr);
     }
 
     template <int BO>
-    static __attribute__((noinline)) void outputs(const float* delta, const float* x, int n_in,
-                                                  float* sums, float* bias_sums, int blocks) {
+    static __attribute__((noinline)) void outputs(const real* delta, const real* x, int n_in,
+                                                  real* sums, real* bias_sums, int blocks) {
         for (int k = 0; k < blocks; ++k) {
             switch (n_in % BI_MAX) {
                 case 0: inputs<BO, 4>(delta, x, n_in, sums, bias_sums); break;
@@ -68,8 +68,8 @@ struct LaneGradient {
     }
 
     // sums: [n_out][n_in][L], then the biases' [n_out][L]
-    static void run(const float* delta, const float* x, float* sums, int n_in, int n_out) {
-        float* bias_sums = sums + int64_t(n_out) * n_in * L;
+    static void run(const real* delta, const real* x, real* sums, int n_in, int n_out) {
+        real* bias_sums = sums + int64_t(n_out) * n_in * L;
         const int blocks = n_out / BO_MAX, done = blocks * BO_MAX, left = n_out - done;
         if (blocks) outputs<BO_MAX>(delta, x, n_in, sums, bias_sums, blocks);
         delta += done * R;
@@ -84,7 +84,7 @@ struct LaneGradient {
 };
 
 // gradient[p] = sum of the lanes of sums[p], which becomes 0 again.
-inline void add_up_lanes(float* sums, float* gradient, int64_t n) {
+inline void add_up_lanes(real* sums, real* gradient, int64_t n) {
     int64_t p = 0;
     for (; p + L <= n; p += L) {
         vf rows[L];
@@ -112,7 +112,7 @@ PELLUCID_INLINE int block_start(int k, int width) {
 
 // x [unit][row] -> [block][row][L units], width >= L
 template <int VB>
-void transpose_tile(const float* x, float* out, int width) {
+void transpose_tile(const real* x, real* out, int width) {
     constexpr int R = VB * L;
     for (int k = 0; k * L < width; ++k) {
         const int start = block_start(k, width), shared = k * L - start;
@@ -121,7 +121,7 @@ void transpose_tile(const float* x, float* out, int width) {
             vf rows[L];
             for (int i = 0; i < L; ++i) rows[i] = load(x + (start + i) * R + v * L);
             transpose(rows);
-            float* to = out + (int64_t(k) * R + v * L) * L;
+            real* to = out + (int64_t(k) * R + v * L) * L;
             for (int i = 0; i < L; ++i)
                 store(to + i * L, shared ? select(mine, rows[i], vf{}) : rows[i]);
         }
@@ -135,8 +135,8 @@ struct WideGradient {
 
     // gradient(o, block k) += sum over rows of delta(o, row) x(row, block k)
     template <int NO, int NK>
-    static PELLUCID_INLINE void block(const float* __restrict delta, const float* __restrict xt,
-                                      float* gradient, int n_in, int k0) {
+    static PELLUCID_INLINE void block(const real* __restrict delta, const real* __restrict xt,
+                                      real* gradient, int n_in, int k0) {
         vf s[NO][NK];
         for (int o = 0; o < NO; ++o)
             for (int k = 0; k < NK; ++k) s[o][k] = vf{};
@@ -150,13 +150,13 @@ struct WideGradient {
         }
         for (int o = 0; o < NO; ++o)
             for (int k = 0; k < NK; ++k) {
-                float* g = gradient + int64_t(o) * n_in + block_start(k0 + k, n_in);
+                real* g = gradient + int64_t(o) * n_in + block_start(k0 + k, n_in);
                 store_anywhere(g, load_anywhere(g) + s[o][k]);
             }
     }
 
     template <int NO, int NK>
-    static void rest(int left, const float* delta, const float* xt, float* gradient, int n_in,
+    static void rest(int left, const real* delta, const real* xt, real* gradient, int n_in,
                      int k0) {
         if constexpr (NO > 0) {
             if (left == NO) return block<NO, NK>(delta, xt, gradient, n_in, k0);
@@ -165,8 +165,8 @@ struct WideGradient {
     }
 
     template <int NK>
-    static __attribute__((noinline)) void outputs(const float* delta, const float* xt,
-                                                  float* gradient, int n_in, int n_out, int k0) {
+    static __attribute__((noinline)) void outputs(const real* delta, const real* xt,
+                                                  real* gradient, int n_in, int n_out, int k0) {
         int o = 0;
         for (; o + BO <= n_out; o += BO)
             block<BO, NK>(delta + o * R, xt, gradient + int64_t(o) * n_in, n_in, k0);
@@ -174,7 +174,7 @@ struct WideGradient {
     }
 
     // xt: transpose_tile of x; gradient (n_out, n_in)
-    static void run(const float* delta, const float* xt, float* gradient, int n_in, int n_out) {
+    static void run(const real* delta, const real* xt, real* gradient, int n_in, int n_out) {
         const int blocks = (n_in + L - 1) / L;
         int k = 0;
         for (; k + BK <= blocks; k += BK)
@@ -186,7 +186,7 @@ struct WideGradient {
 
 // sums[o] += the lanes of delta_o: the bias gradients of a wide layer
 template <int VB>
-void bias_lanes(const float* delta, float* sums, int n_out) {
+void bias_lanes(const real* delta, real* sums, int n_out) {
     for (int o = 0; o < n_out; ++o) {
         vf s = load(sums + o * L);
         for (int v = 0; v < VB; ++v) s += load(delta + (o * VB + v) * L);

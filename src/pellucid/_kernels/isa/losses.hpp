@@ -6,22 +6,22 @@
 // one is not finite.
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 #include "math.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
 struct Targets {
     const int32_t* labels;  // [row], categorical
-    const float* values;    // [output][row], the others
-    const float* weights;   // [row], or null
+    const real* values;    // [output][row], the others
+    const real* weights;   // [row], or null
     int valid;              // rows of the tile that exist
 };
 
 // Class weights (null: 1 each) and label smoothing; `plain` where there is neither.
 struct Softening {
-    const float* class_weights;
-    float smoothing;
+    const real* class_weights;
+    real smoothing;
     bool plain;
 };
 
@@ -44,7 +44,7 @@ struct RowLoss {
 // Two classes: with the margin s = z_y - z_other the loss is ln(1 + e^-s), and the gradient is
 // -+ q with q = 1 / (1 + e^s). One exponential instead of two, and no cancellation.
 template <int R, bool LOSS>
-PELLUCID_INLINE RowLoss two_classes(const float* z, vi label, vf weight, float* delta) {
+PELLUCID_INLINE RowLoss two_classes(const real* z, vi label, vf weight, real* delta) {
     const vf d = load(z + R) - load(z);
     const vf s = select(label == 1, d, -d);
     const vf e = exp(-abs(s)), inverse = 1.0f / (1.0f + e);
@@ -56,7 +56,7 @@ PELLUCID_INLINE RowLoss two_classes(const float* z, vi label, vf weight, float* 
 
 // ln sum_c e^(z_c) - z_y, gradient softmax(z) - onehot(y); t = z - max z keeps e^t below 1.
 template <int R, bool LOSS>
-PELLUCID_INLINE RowLoss categorical(const float* z, int k, vi label, vf weight, float* delta) {
+PELLUCID_INLINE RowLoss categorical(const real* z, int k, vi label, vf weight, real* delta) {
     vf top = load(z), total{}, t_label{}, probe{};
     for (int c = 1; c < k; ++c) top = max(load(z + c * R), top);
     for (int c = 0; c < k; ++c) {
@@ -76,9 +76,9 @@ PELLUCID_INLINE RowLoss categorical(const float* z, int k, vi label, vf weight, 
 // -sum_c a_c log p_c with a_c = w_c ((1 - s) [c = y] + s / k), gradient p_c sum a - a_c; torch's
 // cross entropy with class weights w and label smoothing s.
 template <int R>
-PELLUCID_INLINE RowLoss soft_categorical(const float* z, int k, vi label, const Softening& soft,
-                                         vf weight, float* delta) {
-    const vf hit = all(1 - soft.smoothing), floor = all(soft.smoothing / float(k));
+PELLUCID_INLINE RowLoss soft_categorical(const real* z, int k, vi label, const Softening& soft,
+                                         vf weight, real* delta) {
+    const vf hit = all(1 - soft.smoothing), floor = all(soft.smoothing / real(k));
     const auto target = [&](int c) {
         const vf a = select(label == c, hit + floor, floor);
         return soft.class_weights ? a * soft.class_weights[c] : a;
@@ -101,7 +101,7 @@ PELLUCID_INLINE RowLoss soft_categorical(const float* z, int k, vi label, const 
 
 // Per output: softplus(z) - y z, gradient sigmoid(z) - y.
 template <int R, bool LOSS>
-PELLUCID_INLINE RowLoss bernoulli(const float* z, int k, const float* y, vf weight, float* delta) {
+PELLUCID_INLINE RowLoss bernoulli(const real* z, int k, const real* y, vf weight, real* delta) {
     RowLoss row{};
     for (int c = 0; c < k; ++c) {
         const vf zc = load(z + c * R), yc = load(y + c * R);
@@ -116,8 +116,8 @@ PELLUCID_INLINE RowLoss bernoulli(const float* z, int k, const float* y, vf weig
 
 // Per output, unit variance: (y - mu)^2 / 2 + ln(2 pi) / 2, gradient mu - y.
 template <int R>
-PELLUCID_INLINE RowLoss gaussian(const float* z, int k, const float* y, vf weight, float* delta) {
-    constexpr float half_log_2pi = 0.918938533f;
+PELLUCID_INLINE RowLoss gaussian(const real* z, int k, const real* y, vf weight, real* delta) {
+    constexpr real half_log_2pi = 0.918938533f;
     RowLoss row{};
     for (int c = 0; c < k; ++c) {
         const vf d = load(z + c * R) - load(y + c * R);
@@ -130,8 +130,8 @@ PELLUCID_INLINE RowLoss gaussian(const float* z, int k, const float* y, vf weigh
 
 // weight: 1 / (rows of the batch, or their total weight). delta is written for the whole tile.
 template <int VB, bool LOSS>
-void losses(Likelihood likelihood, const Softening& soft, const float* z, int k, const Targets& y,
-            float weight, float* delta, LossSum& sum_of) {
+void losses(Likelihood likelihood, const Softening& soft, const real* z, int k, const Targets& y,
+            real weight, real* delta, LossSum& sum_of) {
     constexpr int R = VB * L;
     vf loss{};
     for (int v = 0; v < VB; ++v) {

@@ -12,11 +12,11 @@ namespace pellucid::PELLUCID_ISA {
 // Horner's rule; the highest coefficient comes first.
 PELLUCID_INLINE vf horner(vf, vf value) { return value; }
 template <class... Rest>
-PELLUCID_INLINE vf horner(vf x, vf value, float next, Rest... rest) {
+PELLUCID_INLINE vf horner(vf x, vf value, real next, Rest... rest) {
     return horner(x, value * x + next, rest...);
 }
 template <class... Rest>
-PELLUCID_INLINE vf polynomial(vf x, float first, Rest... rest) {
+PELLUCID_INLINE vf polynomial(vf x, real first, Rest... rest) {
     return horner(x, all(first), rest...);
 }
 
@@ -45,8 +45,8 @@ struct Reduced {
 };
 
 PELLUCID_INLINE Reduced reduce(vf x) {
-    constexpr float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    constexpr float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+    constexpr real log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+    constexpr real magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
     // Below -87.7 n is -127, whose bits are those of 0: e^x is exactly 0 there.
     x = min(all(88.0f), max(all(-88.0f), x));
     const vf shifted = x * log2_e + magic;
@@ -72,7 +72,7 @@ PELLUCID_INLINE vf expm1(vf x) {
 
 // ln x for finite normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh(s).
 PELLUCID_INLINE vf log(vf x) {
-    constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+    constexpr real ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     const vi bits = as_integer(x);
     const vi e = (bits - 0x3f3504f3) >> 23;
     const vf m = as_float(bits - (e << 23));

@@ -1,7 +1,7 @@
 // One network's layers and their place in the workspace, and the passes over one tile.
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 #include "activations.hpp"
 #include "arena.hpp"
 #include "dropout.hpp"
@@ -21,9 +21,9 @@ struct Layer {
     HiddenLayer activation; // identity for the last layer
     Epilogue derivative;    // how the layer above multiplies by this one's derivative
     int64_t offset;         // of W in the flat parameters; b follows
-    float* h;               // tile [n_out][R]: hidden representation or outputs, then delta
-    float* slope;           // tile: derivative, for smooth activations
-    float* lanes;           // accumulators: of W and b, or of b alone (wide)
+    real* h;               // tile [n_out][R]: hidden representation or outputs, then delta
+    real* slope;           // tile: derivative, for smooth activations
+    real* lanes;           // accumulators: of W and b, or of b alone (wide)
 };
 
 struct Network {
@@ -32,9 +32,9 @@ struct Network {
     Likelihood likelihood;
     Softening softening;
     int64_t n_parameters;
-    float *parameters, *gradient;  // padded to a multiple of L
-    float* transposed;             // tile of the widest input of a wide layer
-    float* lanes;                  // all accumulators, n_lanes vectors
+    real *parameters, *gradient;  // padded to a multiple of L
+    real* transposed;             // tile of the widest input of a wide layer
+    real* lanes;                  // all accumulators, n_lanes vectors
     int64_t n_lanes;
     int largest_vb;                // vectors in a row of its largest tile
 };
@@ -69,8 +69,8 @@ inline Layer plan_layer(const Job& job, int l, int64_t offset, int64_t tiles, Ar
     layer.derivative = dropped ? Epilogue::multiply : derivative_of(layer.activation.activation);
     layer.offset = offset;
     const int64_t tile = int64_t(layer.n_out) * largest_tile;
-    layer.h = arena.take<float>(tile);
-    if (layer.derivative == Epilogue::multiply) layer.slope = arena.take<float>(tile);
+    layer.h = arena.take<real>(tile);
+    if (layer.derivative == Epilogue::multiply) layer.slope = arena.take<real>(tile);
     return layer;
 }
 
@@ -88,7 +88,7 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
     Network net{};
     net.n_layers = job.n_layers;
     net.likelihood = job.likelihood;
-    net.softening = {job.class_weights, float(job.label_smoothing),
+    net.softening = {job.class_weights, real(job.label_smoothing),
                      !job.class_weights && job.label_smoothing == 0};
     net.largest_vb = choose_vb(job, batch);
     const int64_t tiles = (batch + net.largest_vb * L - 1) / (net.largest_vb * L);
@@ -103,13 +103,13 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
         if (net.layers) net.layers[l] = layer;
     }
     net.n_parameters = offset;
-    net.parameters = arena.take<float>(padded(offset));
-    net.gradient = arena.take<float>(padded(offset));
-    net.transposed = arena.take<float>(padded(widest_transposed) * largest_tile);
+    net.parameters = arena.take<real>(padded(offset));
+    net.gradient = arena.take<real>(padded(offset));
+    net.transposed = arena.take<real>(padded(widest_transposed) * largest_tile);
     net.n_lanes = n_lanes;
-    net.lanes = arena.take<float>(n_lanes * L);
+    net.lanes = arena.take<real>(n_lanes * L);
     if (arena.base) {
-        float* lanes = net.lanes;
+        real* lanes = net.lanes;
         for (int l = 0; l < job.n_layers; ++l) {
             Layer& layer = net.layers[l];
             layer.lanes = lanes;
@@ -121,12 +121,12 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
 
 // dropout: null where the whole network is evaluated; first: the tile's first row in the batch.
 template <int VB>
-void forward_pass(const Network& net, const float* x, const Dropout* dropout = nullptr,
+void forward_pass(const Network& net, const real* x, const Dropout* dropout = nullptr,
                   int64_t first = 0) {
     for (int l = 0; l < net.n_layers; ++l) {
         const Layer& layer = net.layers[l];
-        const float* W = net.parameters + layer.offset;
-        const float* b = W + int64_t(layer.n_in) * layer.n_out;
+        const real* W = net.parameters + layer.offset;
+        const real* b = W + int64_t(layer.n_in) * layer.n_out;
         const bool relu = layer.derivative == Epilogue::relu_mask;
         forward<VB>(W, b, x, layer.h, layer.n_in, layer.n_out, relu);
         if (layer.derivative == Epilogue::multiply) {
@@ -142,10 +142,10 @@ void forward_pass(const Network& net, const float* x, const Dropout* dropout = n
 // way down each delta overwrites the hidden representation that it belongs to, which nobody needs
 // any more: half the memory, and a network of 64 units stays in the first cache.
 template <int VB>
-void backward_pass(const Network& net, const float* x) {
+void backward_pass(const Network& net, const real* x) {
     for (int l = net.n_layers - 1; l >= 0; --l) {
         const Layer& layer = net.layers[l];
-        const float *delta = layer.h, *h = l ? net.layers[l - 1].h : x;
+        const real *delta = layer.h, *h = l ? net.layers[l - 1].h : x;
         if (layer.wide) {
             transpose_tile<VB>(h, net.transposed, layer.n_in);
             WideGradient<VB>::run(delta, net.transposed, net.gradient + layer.offset, layer.n_in,
@@ -156,7 +156,7 @@ void backward_pass(const Network& net, const float* x) {
         }
         if (l == 0) return;
         const Layer& below = net.layers[l - 1];
-        const float* factor = below.derivative == Epilogue::relu_mask ? below.h : below.slope;
+        const real* factor = below.derivative == Epilogue::relu_mask ? below.h : below.slope;
         backward<VB>(net.parameters + layer.offset, delta, below.h, layer.n_in, layer.n_out,
                      below.derivative, factor);
     }
@@ -167,7 +167,7 @@ inline void clear_gradient(const Network& net) {
         const Layer& layer = net.layers[l];
         if (layer.wide)
             __builtin_memset(net.gradient + layer.offset, 0,
-                             sizeof(float) * size_t(layer.n_in) * size_t(layer.n_out));
+                             sizeof(real) * size_t(layer.n_in) * size_t(layer.n_out));
     }
 }
 

@@ -2,17 +2,17 @@
 // that is not centered, Adam, AdamW).
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 #include "math.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
 // Everything is padded to a multiple of L; the padding's gradient is 0.
 struct Moments {
-    float* parameters;
-    const float* gradient;
-    float* first;   // momentum or mean gradient
-    float* second;  // mean squared gradient
+    real* parameters;
+    const real* gradient;
+    real* first;   // momentum or mean gradient
+    real* second;  // mean squared gradient
     int64_t n;
     double beta1_power, beta2_power;  // beta^t
 };
@@ -20,8 +20,8 @@ struct Moments {
 // g += decay p; v = momentum v + g; p -= lr (nesterov ? g + momentum v : v)
 template <bool MOMENTUM>
 void sgd(const OptimizerSettings& s, double rate, const Moments& m) {
-    const float lr = float(rate), mu = float(s.momentum);
-    const float decay = float(s.weight_decay);
+    const real lr = real(rate), mu = real(s.momentum);
+    const real decay = real(s.weight_decay);
     for (int64_t i = 0; i < m.n; i += L) {
         const vf p = load(m.parameters + i);
         vf g = load(m.gradient + i) + decay * p;
@@ -37,9 +37,9 @@ void sgd(const OptimizerSettings& s, double rate, const Moments& m) {
 // v = alpha v + (1 - alpha) g^2; r = g / (sqrt(v) + eps); b = momentum b + r; p -= lr b
 template <bool MOMENTUM>
 void rmsprop(const OptimizerSettings& s, double rate, const Moments& m) {
-    const float lr = float(rate), mu = float(s.momentum);
-    const float decay = float(s.weight_decay), eps = float(s.epsilon);
-    const float alpha = float(s.alpha), c = float(1 - s.alpha);
+    const real lr = real(rate), mu = real(s.momentum);
+    const real decay = real(s.weight_decay), eps = real(s.epsilon);
+    const real alpha = real(s.alpha), c = real(1 - s.alpha);
     for (int64_t i = 0; i < m.n; i += L) {
         const vf p = load(m.parameters + i);
         const vf g = load(m.gradient + i) + decay * p;
@@ -58,12 +58,12 @@ void rmsprop(const OptimizerSettings& s, double rate, const Moments& m) {
 // p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 inline void adam(const OptimizerSettings& s, double rate, const Moments& m) {
     const bool decoupled = s.kind == Optimizer::adamw;
-    const float coupled_decay = decoupled ? 0.0f : float(s.weight_decay);
-    const float shrink = decoupled ? float(1 - rate * s.weight_decay) : 1.0f;
-    const float step = float(rate / (1 - m.beta1_power));
-    const float root_scale = float(1 / __builtin_sqrt(1 - m.beta2_power));
-    const float b2 = float(s.beta2), c1 = float(1 - s.beta1), c2 = float(1 - s.beta2);
-    const float eps = float(s.epsilon);
+    const real coupled_decay = decoupled ? 0.0f : real(s.weight_decay);
+    const real shrink = decoupled ? real(1 - rate * s.weight_decay) : 1.0f;
+    const real step = real(rate / (1 - m.beta1_power));
+    const real root_scale = real(1 / __builtin_sqrt(1 - m.beta2_power));
+    const real b2 = real(s.beta2), c1 = real(1 - s.beta1), c2 = real(1 - s.beta2);
+    const real eps = real(s.epsilon);
     for (int64_t i = 0; i < m.n; i += L) {
         vf p = load(m.parameters + i);
         const vf g = load(m.gradient + i) + coupled_decay * p;

@@ -2,13 +2,13 @@
 // penalty, then clipping by the global norm.
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 #include "vec.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
 // g += l1 sign(p), with sign(0) = 0; n is a multiple of L.
-inline void add_l1(float l1, const float* parameters, float* gradient, int64_t n) {
+inline void add_l1(real l1, const real* parameters, real* gradient, int64_t n) {
     const vf zero{}, up = all(l1);
     for (int64_t i = 0; i < n; i += L) {
         const vf p = load(parameters + i);
@@ -18,7 +18,7 @@ inline void add_l1(float l1, const float* parameters, float* gradient, int64_t n
 }
 
 // Euclid's norm, summed in double: a float's square may overflow.
-inline double norm(const float* g, int64_t n) {
+inline double norm(const real* g, int64_t n) {
     double sums[L] = {}, total = 0;
     for (int64_t i = 0; i < n; i += L)
         for (int k = 0; k < L; ++k) sums[k] += double(g[i + k]) * double(g[i + k]);
@@ -27,10 +27,10 @@ inline double norm(const float* g, int64_t n) {
 }
 
 // As torch.nn.utils.clip_grad_norm_: g *= min(1, limit / (|g| + 1e-6))
-inline void clip(double limit, float* g, int64_t n) {
+inline void clip(double limit, real* g, int64_t n) {
     const double factor = limit / (norm(g, n) + 1e-6);
     if (factor >= 1) return;  // false for nan, which must not be lost
-    const float f = float(factor);
+    const real f = real(factor);
     for (int64_t i = 0; i < n; i += L) store(g + i, load(g + i) * f);
 }
 

@@ -29,9 +29,9 @@ constexpr int widest_block() {
 // w(j, i) = w[j * stride + i] (BY_ROW: the layer itself) or w[i * stride + j] (its transpose).
 // out may be factor.
 template <int VB, int JO, bool BY_ROW, Epilogue E>
-PELLUCID_INLINE void product_block(const float* __restrict x, int n_in, const float* __restrict w,
-                                   int64_t stride, const float* __restrict bias,
-                                   const float* factor, float* out) {
+PELLUCID_INLINE void product_block(const real* __restrict x, int n_in, const real* __restrict w,
+                                   int64_t stride, const real* __restrict bias,
+                                   const real* factor, real* out) {
     constexpr int R = VB * L;
     vf sums[JO][VB];
     for (int j = 0; j < JO; ++j)
@@ -61,9 +61,9 @@ struct Product {
     static constexpr int64_t advance(int64_t stride) { return BY_ROW ? stride : 1; }
 
     template <int JO>
-    static __attribute__((noinline)) void block(const float* x, int n_in, const float* w,
-                                                int64_t stride, const float* bias,
-                                                const float* factor, float* out, int blocks) {
+    static __attribute__((noinline)) void block(const real* x, int n_in, const real* w,
+                                                int64_t stride, const real* bias,
+                                                const real* factor, real* out, int blocks) {
         for (int k = 0; k < blocks; ++k) {
             product_block<VB, JO, BY_ROW, E>(x, n_in, w, stride, bias, factor, out);
             w += JO * advance(stride);
@@ -74,16 +74,16 @@ struct Product {
     }
 
     template <int JO>
-    static void rest(int left, const float* x, int n_in, const float* w, int64_t stride,
-                     const float* bias, const float* factor, float* out) {
+    static void rest(int left, const real* x, int n_in, const real* w, int64_t stride,
+                     const real* bias, const real* factor, real* out) {
         if constexpr (JO > 0) {
             if (left == JO) return block<JO>(x, n_in, w, stride, bias, factor, out, 1);
             rest<JO - 1>(left, x, n_in, w, stride, bias, factor, out);
         }
     }
 
-    static void run(const float* x, int n_in, const float* w, int64_t stride, const float* bias,
-                    const float* factor, float* out, int n_out) {
+    static void run(const real* x, int n_in, const real* w, int64_t stride, const real* bias,
+                    const real* factor, real* out, int n_out) {
         constexpr int JO = widest_block<VB>();
         const int blocks = n_out / JO, done = blocks * JO;
         if (blocks) block<JO>(x, n_in, w, stride, bias, factor, out, blocks);
@@ -96,7 +96,7 @@ struct Product {
 
 // out = epilogue(W x + b), W (n_out, n_in)
 template <int VB>
-void forward(const float* W, const float* b, const float* x, float* out, int n_in, int n_out,
+void forward(const real* W, const real* b, const real* x, real* out, int n_in, int n_out,
              bool relu) {
     if (relu)
         Product<VB, true, Epilogue::relu>::run(x, n_in, W, n_in, b, nullptr, out, n_out);
@@ -106,8 +106,8 @@ void forward(const float* W, const float* b, const float* x, float* out, int n_i
 
 // out = (W^T delta) times the derivative of the activation below, W (n_out, n_in)
 template <int VB>
-void backward(const float* W, const float* delta, float* out, int n_in, int n_out,
-              Epilogue derivative, const float* factor) {
+void backward(const real* W, const real* delta, real* out, int n_in, int n_out,
+              Epilogue derivative, const real* factor) {
     switch (derivative) {
         case Epilogue::relu_mask:
             return Product<VB, false, Epilogue::relu_mask>::run(delta, n_out, W, n_in, nullptr,

@@ -1,7 +1,7 @@
 // Which rows a step takes, and their way into tiles.
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 #include "vec.hpp"
 
 namespace pellucid::PELLUCID_ISA {
@@ -38,9 +38,9 @@ struct Selection {
 };
 
 // M (n, width), row by row -> tile [column][row] of R rows
-inline void gather(const float* M, int width, const Selection& rows, int R, float* tile) {
+inline void gather(const real* M, int width, const Selection& rows, int R, real* tile) {
     for (int r0 = 0; r0 < R; r0 += L) {
-        const float* from[L];
+        const real* from[L];
         for (int r = 0; r < L; ++r) from[r] = M + rows[r0 + r] * width;
         int i = 0;
         for (; i + L <= width; i += L) {

@@ -4,7 +4,7 @@
 // CosineAnnealingLR and OneCycleLR (two phases, cosine, momentum untouched).
 #pragma once
 
-#include "../train.hpp"
+#include "job.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 

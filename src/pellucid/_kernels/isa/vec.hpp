@@ -1,6 +1,6 @@
 // Vectors of the instruction set's own width, in GCC's and Clang's vector extensions.
 //
-// PELLUCID_ISA names the namespace and PELLUCID_LANES the floats in a vector. Vectors wider than
+// PELLUCID_ISA names the namespace and PELLUCID_LANES the numbers in a vector. Vectors wider than
 // the hardware's are split by the compiler through memory (measured: 12 times slower), so each
 // object gets its native width. Everything lives in the instruction set's own namespace: the
 // linker must never merge a function of one object with that of another. For the same reason no
@@ -21,23 +21,24 @@
 
 namespace pellucid::PELLUCID_ISA {
 
+typedef PELLUCID_REAL real;  // float or double
 constexpr int L = PELLUCID_LANES;
 constexpr bool many_registers = PELLUCID_REGISTERS >= 32;
 
-typedef float vf __attribute__((vector_size(L * 4)));
+typedef real vf __attribute__((vector_size(L * 4)));
 typedef int32_t vi __attribute__((vector_size(L * 4)));
-typedef float vf_anywhere __attribute__((vector_size(L * 4), aligned(4), may_alias));
+typedef real vf_anywhere __attribute__((vector_size(L * 4), aligned(4), may_alias));
 
-PELLUCID_INLINE vf load(const float* p) { return *reinterpret_cast<const vf*>(p); }
-PELLUCID_INLINE void store(float* p, vf a) { *reinterpret_cast<vf*>(p) = a; }
-PELLUCID_INLINE vf load_anywhere(const float* p) {
+PELLUCID_INLINE vf load(const real* p) { return *reinterpret_cast<const vf*>(p); }
+PELLUCID_INLINE void store(real* p, vf a) { *reinterpret_cast<vf*>(p) = a; }
+PELLUCID_INLINE vf load_anywhere(const real* p) {
     return *reinterpret_cast<const vf_anywhere*>(p);
 }
-PELLUCID_INLINE void store_anywhere(float* p, vf a) { *reinterpret_cast<vf_anywhere*>(p) = a; }
+PELLUCID_INLINE void store_anywhere(real* p, vf a) { *reinterpret_cast<vf_anywhere*>(p) = a; }
 PELLUCID_INLINE vi load_integers(const int32_t* p) { return *reinterpret_cast<const vi*>(p); }
 
 // x - 0 is x for every x; x + 0 is not (x = -0), and costs an instruction (measured: 30 %).
-PELLUCID_INLINE vf all(float x) { return x - vf{}; }
+PELLUCID_INLINE vf all(real x) { return x - vf{}; }
 PELLUCID_INLINE vi all(int32_t x) { return x - vi{}; }
 
 // Both keep a nan in their second argument, so that a diverged network cannot hide behind a clamp.
