@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "train.hpp"
@@ -13,6 +14,7 @@
 namespace pellucid::PELLUCID_ISA { extern const Kernel<PELLUCID_REAL> kernel; }
 
 using namespace pellucid;
+using Real = PELLUCID_REAL;
 
 namespace {
 
@@ -59,6 +61,100 @@ struct Data {
 
 int width() { return pick(0, 9) ? pick(1, 40) : pick(1, 300); }
 
+// What one call writes.
+struct Written {
+    std::vector<Real> parameters;
+    std::vector<int64_t> steps;
+    std::vector<double> losses, held_out;
+    Outcome outcome;
+
+    bool operator==(const Written& other) const {
+        return bits(parameters) == bits(other.parameters) && bits(steps) == bits(other.steps) &&
+               bits(losses) == bits(other.losses) && bits(held_out) == bits(other.held_out) &&
+               outcome.status == other.outcome.status &&
+               outcome.steps_done == other.outcome.steps_done &&
+               outcome.best_step == other.outcome.best_step;
+    }
+
+    template <class T>
+    static std::string bits(const std::vector<T>& v) {
+        return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(T)};
+    }
+};
+
+struct Saved {
+    std::vector<Real> numbers;
+    std::vector<int32_t> order;
+    std::vector<int64_t> counters;
+    std::vector<double> scalars;
+
+    explicit Saved(const StateSize& size)
+        : numbers(exactly<Real>(size_t(size.numbers))), order(exactly<int32_t>(size_t(size.order))),
+          counters(exactly<int64_t>(size_t(size.counters))),
+          scalars(exactly<double>(size_t(size.scalars))) {}
+
+    State<Real> plain() {
+        return {numbers.data(), order.data(), counters.data(), scalars.data()};
+    }
+};
+
+// Points the job at what it writes and runs it, in memory where nothing may be used before it is
+// written.
+void run(Job<Real> job, Written& to) {
+    job.parameters = to.parameters.data();
+    job.recorded_steps = to.steps.data();
+    job.losses = to.losses.data();
+    job.validation_losses = job.validation.n ? to.held_out.data() : nullptr;
+    const size_t size = PELLUCID_ISA::kernel.workspace_bytes(job);
+    void* memory = std::aligned_alloc(64, (size + 63) / 64 * 64);
+    std::memset(memory, 0xff, size);  // nan
+    to.outcome = PELLUCID_ISA::kernel.train(job, memory);
+    std::free(memory);
+}
+
+bool makes_sense(const Written& written) {
+    const Outcome& o = written.outcome;
+    if (o.n_recorded < 1 || o.n_recorded > int64_t(written.losses.size())) return false;
+    const bool finite = std::isfinite(written.losses[size_t(o.n_recorded) - 1]);
+    if (finite ? o.status == Status::diverged
+               : o.status != Status::diverged && o.status != Status::interrupted) return false;
+    for (Real w : written.parameters)
+        if (!std::isfinite(w)) return false;
+    return true;
+}
+
+// Twice the same, and the same again where every step but the last is an interrupted run.
+bool fits(Job<Real> job, const std::vector<Real>& start) {
+    const size_t records = size_t((job.steps + job.record_every - 1) / job.record_every + 1);
+    const Written blank{start, exactly<int64_t>(records), exactly<double>(records),
+                        exactly<double>(records), {}};
+    const int32_t never = 0;
+    int64_t progress = 0;
+    job.stop = &never;
+    job.progress = &progress;
+    Written first = blank, second = blank, third = blank;
+    run(job, first);
+    run(job, second);
+    if (!makes_sense(first) || !(first == second)) return false;
+
+    const StateSize size = PELLUCID_ISA::kernel.state_size(job);
+    Saved before(size), after(size);
+    job.stop = reinterpret_cast<const int32_t*>(&progress);  // after one step
+    for (;;) {
+        progress = 0;
+        job.pause = after.plain();
+        run(job, third);
+        if (!makes_sense(third)) return false;
+        if (third.outcome.status != Status::interrupted) break;
+        // The last record is none of the uninterrupted run's.
+        const size_t extra = size_t(third.outcome.n_recorded) - 1;
+        third.steps[extra] = 0, third.losses[extra] = third.held_out[extra] = 0;
+        before = after;
+        job.resume = before.plain();
+    }
+    return first == third;
+}
+
 bool one_network() {
     const int depth = pick(0, 8);
     std::vector<int32_t> widths{width()};
@@ -81,8 +177,6 @@ bool one_network() {
     auto start = exactly<float>(p);
     for (float& w : start) w = scale * normal();
 
-    const int32_t stop = 0;
-    int64_t progress = 0;
     Job<float> job{};
     job.widths = widths.data();
     job.n_layers = depth + 1;
@@ -106,35 +200,7 @@ bool one_network() {
     job.seed = random_bits();
     job.training = training.rows();
     if (validated) job.validation = validation.rows();
-    job.stop = &stop;
-    job.progress = &progress;
-    const size_t records = size_t((job.steps + job.record_every - 1) / job.record_every + 1);
-
-    std::vector<float> first;
-    for (int run = 0; run < 2; ++run) {
-        auto parameters = start;
-        auto steps = exactly<int64_t>(records);
-        auto losses = exactly<double>(records), held_out = exactly<double>(records);
-        job.parameters = parameters.data();
-        job.recorded_steps = steps.data();
-        job.losses = losses.data();
-        job.validation_losses = validated ? held_out.data() : nullptr;
-        const size_t size = PELLUCID_ISA::kernel.workspace_bytes(job);
-        void* memory = std::aligned_alloc(64, (size + 63) / 64 * 64);
-        std::memset(memory, 0xff, size);  // nan: nothing may be used before it is written
-        const Outcome o = PELLUCID_ISA::kernel.train(job, memory);
-        std::free(memory);
-        if (o.n_recorded < 1 || o.n_recorded > int64_t(records)) return false;
-        const bool finite = std::isfinite(losses[size_t(o.n_recorded) - 1]);
-        if (finite == (o.status == Status::diverged)) return false;
-        for (float w : parameters)
-            if (!std::isfinite(w)) return false;
-        if (run == 0)
-            first = parameters;
-        else if (std::memcmp(first.data(), parameters.data(), p * sizeof(float)))
-            return false;
-    }
-    return true;
+    return fits(job, start);
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Array
-from .jobs import TrainingJob, TrainingResult, Weights, n_records
+from .jobs import TrainingJob, TrainingResult, TrainingState, Weights, n_records
+from .state import RECORDS, check_state, empty_result
 
 #: the fields of a job that the compiled module takes as one table of real numbers
 REAL_SETTINGS = (
@@ -32,6 +33,9 @@ REAL_SETTINGS = (
     "patience",
 )
 
+#: seconds between two looks at progress and interrupts
+INTERVAL = 0.1
+
 
 def train_native(
     native: ModuleType,
@@ -51,8 +55,37 @@ def train_native(
         native_job(native, training_rows, validation_rows, job, arrays, weights.classes)
         for job, arrays in zip(jobs, buffers, strict=True)
     ]
-    outcomes = native.train(native_jobs, threads, progress)
-    return [_result(arrays, *outcome) for arrays, outcome in zip(buffers, outcomes, strict=True)]
+    pauses = [
+        _connect(native, native_job, job, arrays, len(X))
+        for native_job, job, arrays in zip(native_jobs, jobs, buffers, strict=True)
+    ]
+    outcomes = native.train(native_jobs, threads, progress, INTERVAL)
+    return [
+        _result(job, arrays, pause, *outcome)
+        for job, arrays, pause, outcome in zip(jobs, buffers, pauses, outcomes, strict=True)
+    ]
+
+
+#: of the compiled module's State
+_STATE_TYPES = {"order": np.int32, "counters": np.int64, "scalars": np.float64}
+
+
+def _connect(
+    native: ModuleType, native_job: Any, job: TrainingJob, arrays: tuple[Array, ...], n: int
+) -> dict[str, Array]:
+    """Give a job the arrays of its state: the one to go on from, and room for the next."""
+    types = {"numbers": job.parameters.dtype} | _STATE_TYPES
+    sizes = zip(types.items(), native_job.state_size(), strict=True)
+    pause = {name: np.empty(size, dtype) for (name, dtype), size in sizes}
+    native_job.pause_into(native.State(**pause))
+    check_state(job, n, len(arrays[-1]) > 0, pause, "kernel")
+    if job.state is not None:
+        saved = job.state.arrays
+        # the module reads these alone, but wants arrays that it could write
+        native_job.resume_from(native.State(**{name: saved[name].copy() for name in pause}))
+        for array, name in zip(arrays[1:], RECORDS, strict=True):
+            array[: len(saved[name])] = saved[name]
+    return pause
 
 
 def _rows(native: ModuleType, X: Array, y: Array, weights: Array | None = None) -> Any:
@@ -102,15 +135,28 @@ def native_job(
 
 
 def _result(
-    arrays: tuple[Array, ...], status: str, steps_done: int, n_recorded: int, best_step: int
+    job: TrainingJob,
+    arrays: tuple[Array, ...],
+    pause: dict[str, Array],
+    status: str,
+    steps_done: int,
+    n_recorded: int,
+    best_step: int,
 ) -> TrainingResult:
-    parameters, steps, losses, validation_losses = arrays
+    if n_recorded == 0:  # never begun
+        return empty_result(job)
+    parameters, *records = arrays
+    state = None
+    if status == "interrupted" and steps_done:
+        kept = zip(RECORDS, records, strict=True)  # without the record that an interrupt adds
+        state = TrainingState(
+            "kernel", steps_done, pause | {k: a[: n_recorded - 1].copy() for k, a in kept}
+        )
     return TrainingResult(
         parameters=parameters,
-        steps=steps[:n_recorded].copy(),
-        losses=losses[:n_recorded].copy(),
-        validation_losses=validation_losses[:n_recorded].copy(),
+        **{name: array[:n_recorded].copy() for name, array in zip(RECORDS, records, strict=True)},
         status=status,
         steps_done=steps_done,
         best_step=None if best_step < 0 else best_step,
+        state=state,
     )

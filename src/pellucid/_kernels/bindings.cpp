@@ -103,6 +103,24 @@ struct Data {
     }
 };
 
+// The arrays of a state, of the sizes that the job's state_size() says.
+struct StateArrays {
+    Writable<float> numbers;
+    Writable<int32_t> order;
+    Writable<int64_t> counters;
+    Writable<double> scalars;
+
+    void check(const StateSize& size) const {
+        need(int64_t(numbers.shape(0)) == size.numbers && int64_t(order.shape(0)) == size.order &&
+                 int64_t(counters.shape(0)) == size.counters &&
+                 int64_t(scalars.shape(0)) == size.scalars, "a state of another shape");
+    }
+
+    State<float> plain() const {
+        return {numbers.data(), order.data(), counters.data(), scalars.data()};
+    }
+};
+
 // One job with the arrays that its plain pointers point into.
 struct PythonJob {
     std::vector<int32_t> widths;
@@ -113,6 +131,7 @@ struct PythonJob {
     Writable<double> losses;
     std::optional<Writable<double>> validation_losses;
     std::optional<Vector> class_weights;
+    std::optional<StateArrays> resume, pause;
     std::shared_ptr<Data> training, validation;
 
     PythonJob(std::shared_ptr<Data> training_rows, std::shared_ptr<Data> validation_rows,
@@ -181,6 +200,19 @@ struct PythonJob {
         job.seed = seed;
     }
 
+    StateSize state_size() { return choose_kernel().state_size(plain()); }
+
+    // Indices in it that are out of bounds are not found here: the caller answers for them.
+    void resume_from(const StateArrays& state) {
+        state.check(state_size());
+        resume = state;
+    }
+
+    void pause_into(const StateArrays& state) {
+        state.check(state_size());
+        pause = state;
+    }
+
     Job<float> plain() {
         Job<float> j = job;
         j.widths = widths.data();
@@ -193,6 +225,8 @@ struct PythonJob {
         j.recorded_steps = steps.data();
         j.losses = losses.data();
         j.validation_losses = validation ? validation_losses->data() : nullptr;
+        if (resume) j.resume = resume->plain();
+        if (pause) j.pause = pause->plain();
         return j;
     }
 };
@@ -210,7 +244,8 @@ bool interrupted_by(const F& call) {
 }
 
 // The outcome of each job: (status, steps done, records, best step or -1).
-nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress) {
+nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress,
+               double interval) {
     std::vector<Job<float>> jobs;
     int64_t total = 0;
     for (PythonJob* j : python_jobs) {
@@ -224,7 +259,7 @@ nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object p
         nb::gil_scoped_release released;
         pool.start(threads);
         for (bool done = false; !done;) {
-            done = pool.wait(std::chrono::milliseconds(100));
+            done = pool.wait(std::chrono::duration<double>(interval));
             nb::gil_scoped_acquire held;
             const bool stop = interrupted_by([&] {
                 if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -260,6 +295,9 @@ NB_MODULE(_native, m) {
     nb::class_<Data>(m, "Data").def(
         nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>, std::optional<Vector>>(),
         "X"_a, "labels"_a.none(), "targets"_a.none(), "weights"_a.none() = nb::none());
+    nb::class_<StateArrays>(m, "State").def(
+        nb::init<Writable<float>, Writable<int32_t>, Writable<int64_t>, Writable<double>>(),
+        "numbers"_a, "order"_a, "counters"_a, "scalars"_a);
     nb::class_<PythonJob>(m, "Job").def(
         nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
                  const std::vector<std::string>&, const std::vector<std::pair<double, double>>&,
@@ -271,10 +309,17 @@ NB_MODULE(_native, m) {
         "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
         "recorded_steps"_a, "losses"_a, "validation_losses"_a.none(),
         "class_weights"_a.none() = nb::none())
+        .def("state_size", [](PythonJob& j) {
+            const StateSize size = j.state_size();
+            return nb::make_tuple(size.numbers, size.order, size.counters, size.scalars);
+        })
+        .def("resume_from", &PythonJob::resume_from, "state"_a)
+        .def("pause_into", &PythonJob::pause_into, "state"_a)
         .def("learning_rate", [](PythonJob& j, int64_t step) {
             return choose_kernel().learning_rate(j.plain(), step);
         }, "step"_a);
-    m.def("train", &train, "jobs"_a, "threads"_a, "progress"_a.none());
+    m.def("train", &train, "jobs"_a, "threads"_a, "progress"_a.none(),
+          "interval"_a);
     m.def("apply", [](const std::string& name, Vector x, Writable<float> out) {
         need(x.shape(0) == out.shape(0), "x and out differ");
         choose_kernel().apply(lookup<Function>(function_names, name), x.data(), out.data(),

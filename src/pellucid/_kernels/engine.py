@@ -5,12 +5,15 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
 
+import numpy as np
+
 from .._errors import InvalidInput, MissingDependency, PellucidWarning
 from .._shapes import Array
 from .binding import train_native
 from .checks import check_data, check_job, check_threads, check_weights
-from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights, empty_result
+from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
 from .reference import train_reference
+from .state import empty_result, start, steps_before
 
 Progress = Callable[[int, int], object]
 
@@ -127,18 +130,25 @@ def _train_all_reference(
 ) -> list[TrainingResult]:
     """One network after the other; an interrupt ends the current one early and skips the rest."""
     total = sum(job.steps for job in jobs)
-    done = 0
+    done = sum(map(steps_before, jobs))
     interrupted = False
 
-    def stepped() -> None:
-        nonlocal done, interrupted
-        done += 1
-        if progress is not None and done % 50 == 0:
+    def report() -> None:
+        nonlocal interrupted
+        if progress is not None:
             try:
                 progress(done, total)
             except KeyboardInterrupt:
                 interrupted = True
 
+    def stepped() -> None:
+        nonlocal done
+        done += 1
+        if done % 50 == 0:
+            report()
+
+    for job in jobs:
+        start(job, len(X), np.float32, validation is not None)  # refuses a state that does not fit
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 
@@ -161,8 +171,7 @@ def _train_all_reference(
                     weights=weights,
                 )
             )
-    if progress is not None:
-        progress(done, total)
+    report()
     return results
 
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
 from .._shapes import Array
 
 
@@ -49,7 +47,7 @@ class TrainingJob:
     shape (d_out, d_in). ``activations`` holds one (name, parameters) pair for each hidden layer.
     ``batch_size`` 0 means all rows at every step; ``clip_norm`` 0 means no limit; ``patience``
     0 means no early stopping; ``seed`` starts the shuffling of minibatches
-    and dropout.
+    and dropout. ``state``, of an interrupted result of the same job, is where to go on from.
     """
 
     widths: tuple[int, ...]
@@ -82,6 +80,7 @@ class TrainingJob:
     batch_size: int = 0
     seed: int = 0
     record_every: int = 1
+    state: TrainingState | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +106,10 @@ class TrainingResult:
     ``steps_done`` is the step at which that was seen, and ``parameters`` are those of the
     last recorded step whose loss was finite (the initial ones if there was none). A network that
     an interrupt kept from starting has no recorded losses and the parameters it was given.
+
+    ``state`` is there where an interrupted network had begun at least one step. The run that goes
+    on from it equals the uninterrupted one bit for bit, its records included (the record that the
+    interrupted result ends with is not among them).
     """
 
     parameters: Array
@@ -116,6 +119,7 @@ class TrainingResult:
     status: str
     steps_done: int
     best_step: int | None = None
+    state: TrainingState | None = None
 
     def __repr__(self) -> str:
         loss = f"{self.losses[-1]:.4g}" if len(self.losses) else "none"
@@ -167,15 +171,3 @@ def n_parameters(widths: tuple[int, ...]) -> int:
 def n_records(job: TrainingJob) -> int:
     """Losses recorded at steps 0, r, 2r, ... below ``steps``, and one at the end."""
     return -(-job.steps // job.record_every) + 1
-
-
-def empty_result(job: TrainingJob) -> TrainingResult:
-    """The result of a network that never started."""
-    return TrainingResult(
-        parameters=np.array(job.parameters, dtype=np.float32),
-        steps=np.empty(0, dtype=np.int64),
-        losses=np.empty(0),
-        validation_losses=np.empty(0),
-        status="interrupted",
-        steps_done=0,
-    )

@@ -29,6 +29,7 @@ public:
         for (size_t i = 0; i < jobs.size(); ++i) {
             jobs[i].stop = &stop_;
             jobs[i].progress = &counters_[i].steps;
+            counters_[i].steps = steps_before(jobs[i]);
         }
         order_.resize(jobs.size());
         std::iota(order_.begin(), order_.end(), size_t(0));
@@ -59,7 +60,7 @@ public:
     }
 
     // True when all is done; false after the time is up.
-    bool wait(std::chrono::milliseconds time) {
+    bool wait(std::chrono::duration<double> time) {
         std::unique_lock lock(mutex_);
         return done_.wait_for(lock, time, [this] { return running_ == 0; });
     }
@@ -76,6 +77,10 @@ public:
     bool out_of_memory() const { return out_of_memory_; }
     const std::vector<Outcome>& outcomes() const { return outcomes_; }
 
+    static int64_t steps_before(const Job<float>& job) {
+        return job.resume.counters ? job.resume.counters[0] : 0;
+    }
+
     // Multiply-adds, and a constant for each tile of rows and each step.
     static double predicted_cost(const Job<float>& job) {
         double weights = 0;
@@ -83,7 +88,7 @@ public:
             weights += double(job.widths[l] + 1) * job.widths[l + 1];
         const int64_t n = job.training.n;
         const double rows = double(job.batch_size && job.batch_size < n ? job.batch_size : n);
-        return double(job.steps) * (rows * (weights * 3 + 40) + weights * 40 + 1000);
+        return double(job.steps - steps_before(job)) * (rows * (weights * 3 + 40) + weights * 40 + 1000);
     }
 
 private:

@@ -20,3 +20,8 @@ def splitmix64(seed: int) -> Iterator[int]:
     while True:
         yield mix(state)
         state = (state + _STEP) & WORD
+
+
+def advance(state: int, n: int) -> int:
+    """The state after n draws."""
+    return (state + n * _STEP) & WORD

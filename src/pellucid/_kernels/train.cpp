@@ -4,15 +4,14 @@
 #include "isa/penalties.hpp"
 #include "isa/rows.hpp"
 #include "isa/schedules.hpp"
+#include "isa/state.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 namespace {
 
 struct Workspace {
     Network net;
-    Moments moments;
-    real* snapshot;   // the last recorded finite parameters; under patience the best
-    int32_t* order;    // the permutation of minibatches
+    Run run;
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
     real *x, *targets, *weights;
@@ -28,21 +27,25 @@ int64_t batch_rows(const Job& job) {
     return job.batch_size == 0 || job.batch_size > n ? n : job.batch_size;
 }
 
+Run plan_run(const Network& net, int64_t n_order, Arena& arena) {
+    Run run{};
+    const int64_t p = padded(net.n_parameters);
+    run.n_parameters = net.n_parameters;
+    run.n_order = n_order;
+    real *first = arena.take<real>(p), *second = arena.take<real>(p);
+    run.moments = {net.parameters, net.gradient, first, second, p, 1, 1};
+    run.snapshot = arena.take<real>(p);
+    run.order = arena.take<int32_t>(n_order);
+    return run;
+}
+
 Workspace plan(const Job& job, Arena& arena) {
     Workspace w{};
     const int64_t batch = batch_rows(job), n = job.training.n;
     const int64_t d_in = job.widths[0], d_out = job.widths[job.n_layers];
     w.net = plan_network(job, batch, arena);
     w.full_batch = batch == n;
-    const int64_t p = padded(w.net.n_parameters);
-    w.moments.parameters = w.net.parameters;
-    w.moments.gradient = w.net.gradient;
-    w.moments.first = arena.take<real>(p);
-    w.moments.second = arena.take<real>(p);
-    w.moments.n = p;
-    w.moments.beta1_power = w.moments.beta2_power = 1;
-    w.snapshot = arena.take<real>(p);
-    w.order = arena.take<int32_t>(w.full_batch ? 0 : n);
+    w.run = plan_run(w.net, w.full_batch ? 0 : n, arena);
     const int64_t rows = w.full_batch ? n + largest_tile : largest_tile;
     const bool labelled = job.likelihood == Likelihood::categorical;
     w.x = arena.take<real>(rows * d_in);
@@ -160,7 +163,7 @@ LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int
         if (w.full_batch)
             tile = packed_tile(job, w, at);
         else
-            fill(job, job.training, {w.order, first + at, valid}, VB * L, tile);
+            fill(job, job.training, {w.run.order, first + at, valid}, VB * L, tile);
         forward_pass<VB>(w.net, tile.x, dropping, at);
         tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
         backward_pass<VB>(w.net, tile.x);
@@ -175,51 +178,100 @@ bool all_finite(const real* p, int64_t n) {
     return probe == 0.0f;
 }
 
-void copy(real* to, const real* from, int64_t n) {
-    __builtin_memcpy(to, from, sizeof(real) * size_t(n));
-}
-
-struct Recorder {
-    const Job& job;
-    int64_t n = 0;
-
-    void add(int64_t step, double loss, double validation) {
-        job.recorded_steps[n] = step;
-        job.losses[n] = loss;
-        if (job.validation_losses) job.validation_losses[n] = validation;
-        ++n;
-    }
-};
-
-// The lowest validation loss so far; nan is never lower.
-struct Best {
-    double loss = __builtin_inf();
-    int64_t step = -1, waited = 0;
-
-    bool improves(double validation, int64_t at) {
-        ++waited;
-        if (!(validation < loss)) return false;
-        loss = validation, step = at, waited = 0;
-        return true;
-    }
-};
-
 double held_out(const Job& job, const Workspace& w) {
     return job.validation.n ? mean_loss(job, w, job.validation) : __builtin_nan("");
 }
 
 void start(const Job& job, Workspace& w) {
-    const int64_t p = padded(w.net.n_parameters);
-    for (real* zero : {w.net.parameters, w.net.gradient, w.moments.first, w.moments.second})
+    Run& run = w.run;
+    const int64_t p = padded(run.n_parameters);
+    for (real* zero : {w.net.parameters, w.net.gradient, run.moments.first, run.moments.second})
         __builtin_memset(zero, 0, sizeof(real) * size_t(p));
     __builtin_memset(w.net.lanes, 0, sizeof(real) * size_t(w.net.n_lanes * L));
-    copy(w.net.parameters, job.parameters, w.net.n_parameters);
+    copy(w.net.parameters, job.parameters, run.n_parameters);
+    copy(run.snapshot, job.parameters, run.n_parameters);
+    run.random = job.seed;
+    run.next_row = job.training.n;
+    for (int64_t i = 0; i < run.n_order; ++i) run.order[i] = int32_t(i);
+    if (job.resume.counters) transfer(run, {Transfer::restore, job.resume});
     w.total_weight = total_weight(job, job.training, {nullptr, 0, int(job.training.n)});
-    copy(w.snapshot, job.parameters, w.net.n_parameters);
-    if (w.full_batch)
-        pack(job, w);
-    else
-        for (int64_t i = 0; i < job.training.n; ++i) w.order[i] = int32_t(i);
+    if (w.full_batch) pack(job, w);
+}
+
+// The rows order[first] .. order[first + m - 1], and what their summed loss is divided by.
+struct Batch {
+    int64_t first, m;
+    double total;
+};
+
+Batch next_batch(const Job& job, Workspace& w) {
+    const int64_t n = job.training.n, largest = batch_rows(job);
+    if (w.full_batch) return {0, n, w.total_weight};
+    Run& run = w.run;
+    if (run.next_row >= n) {
+        shuffle(run.order, n, run.random);
+        run.next_row = 0;
+    }
+    const int64_t first = run.next_row, m = n - first < largest ? n - first : largest;
+    run.next_row += m;
+    return {first, m, total_weight(job, job.training, {run.order, first, int(m)})};
+}
+
+void add_record(const Job& job, Run& run, double loss, double validation) {
+    job.recorded_steps[run.n_recorded] = run.step;
+    job.losses[run.n_recorded] = loss;
+    if (job.validation_losses) job.validation_losses[run.n_recorded] = validation;
+    ++run.n_recorded;
+}
+
+// False where patience is at its end; that step is recorded by what ends the run.
+bool record(const Job& job, Workspace& w, double loss) {
+    Run& run = w.run;
+    const double validation = held_out(job, w);
+    if (!job.patience || run.best.improves(validation, run.step))
+        copy(run.snapshot, w.net.parameters, run.n_parameters);
+    else if (run.best.waited >= job.patience)
+        return false;
+    add_record(job, run, loss, validation);
+    return true;
+}
+
+// One step, from the batch to the update; anything but `finished` ends the run before the update.
+Status one_step(const Job& job, Workspace& w) {
+    Run& run = w.run;
+    if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) return Status::interrupted;
+    const bool recording = run.step % job.record_every == 0;
+    const Batch batch = next_batch(job, w);
+    const LossSum sum_of =
+        loss_and_gradient(job, w, batch.first, batch.m, batch.total, run.step, recording);
+    if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, run.n_parameters)))
+        return Status::diverged;
+    if (recording && !record(job, w, mean(sum_of.loss, batch.total)))
+        return Status::stopped_early;
+    const int64_t p = run.moments.n;
+    if (job.l1 > 0) add_l1(real(job.l1), w.net.parameters, w.net.gradient, p);
+    if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, p);
+    update(job.optimizer, learning_rate(job, run.step), run.moments);
+    ++run.step;
+    return Status::finished;
+}
+
+// The last record, and the parameters that come back. An interrupted run may go on, so it has not
+// diverged, whatever its parameters are by now.
+Outcome finish(const Job& job, Workspace& w, Status status) {
+    Run& run = w.run;
+    if (status == Status::interrupted && job.pause.counters)
+        transfer(run, {Transfer::save, job.pause});
+    double loss = __builtin_nan("");
+    if (status != Status::diverged) loss = mean_loss(job, w, job.training);
+    const bool fine = loss - loss == 0 && all_finite(w.net.parameters, run.n_parameters);
+    if (!fine && status != Status::interrupted) status = Status::diverged;
+    const double validation = fine ? held_out(job, w) : __builtin_nan("");
+    add_record(job, run, fine ? loss : __builtin_nan(""), validation);
+    const bool last = fine && (!job.patience || run.best.improves(validation, run.step) ||
+                               run.best.step < 0);
+    copy(job.parameters, last ? w.net.parameters : run.snapshot, run.n_parameters);
+    return {status, run.step, run.n_recorded, run.best.step};
 }
 
 Outcome train(const Job& job, void* memory) {
@@ -227,62 +279,18 @@ Outcome train(const Job& job, void* memory) {
     Arena arena{static_cast<char*>(memory)};
     Workspace w = plan(job, arena);
     start(job, w);
-    const int64_t n = job.training.n, batch = batch_rows(job), p = w.net.n_parameters;
-    uint64_t random = job.seed;
-    int64_t step = 0, next_row = n;
-    Recorder record{job};
-    Best best;
     Status status = Status::finished;
-    for (; step < job.steps; ++step) {
-        if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) {
-            status = Status::interrupted;
-            break;
-        }
-        if (w.full_batch || next_row >= n) {
-            if (!w.full_batch) shuffle(w.order, n, random);
-            next_row = 0;
-        }
-        const int64_t m = n - next_row < batch ? n - next_row : batch;
-        const bool recording = step % job.record_every == 0;
-        const double total =
-            w.full_batch ? w.total_weight
-                         : total_weight(job, job.training, {w.order, next_row, int(m)});
-        const LossSum sum_of = loss_and_gradient(job, w, next_row, m, total, step, recording);
-        next_row += m;
-        if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, p))) {
-            status = Status::diverged;
-            break;
-        }
-        if (recording) {
-            const double validation = held_out(job, w);
-            if (!job.patience || best.improves(validation, step)) {
-                copy(w.snapshot, w.net.parameters, p);
-            } else if (best.waited >= job.patience) {
-                status = Status::stopped_early;  // what ends a run records this step
-                break;
-            }
-            record.add(step, mean(sum_of.loss, total), validation);
-        }
-        if (job.l1 > 0) add_l1(real(job.l1), w.net.parameters, w.net.gradient, padded(p));
-        if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, padded(p));
-        update(job.optimizer, learning_rate(job, step), w.moments);
-        __atomic_store_n(job.progress, step + 1, __ATOMIC_RELAXED);
+    while (status == Status::finished && w.run.step < job.steps) {
+        status = one_step(job, w);
+        __atomic_store_n(job.progress, w.run.step, __ATOMIC_RELAXED);
     }
-    double loss = __builtin_nan("");
-    if (status != Status::diverged) {
-        loss = mean_loss(job, w, job.training);
-        if (!(loss - loss == 0) || !all_finite(w.net.parameters, p)) status = Status::diverged;
-    }
-    if (status == Status::diverged) {
-        record.add(step, __builtin_nan(""), __builtin_nan(""));
-        copy(job.parameters, w.snapshot, p);
-    } else {
-        const double validation = held_out(job, w);
-        record.add(step, loss, validation);
-        const bool last = !job.patience || best.improves(validation, step) || best.step < 0;
-        copy(job.parameters, last ? w.net.parameters : w.snapshot, p);
-    }
-    return {status, step, record.n, best.step};
+    return finish(job, w, status);
+}
+
+StateSize state_size(const Job& job) {
+    Arena arena{nullptr};
+    Run run = plan(job, arena).run;
+    return transfer(run, {Transfer::count, {}});
 }
 
 size_t workspace_bytes(const Job& job) {
@@ -337,6 +345,7 @@ void activate_any(const HiddenLayer& layer, const real* z, real* value, real* sl
 }  // namespace
 
 extern const Kernel kernel;
-const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, train, learning_rate, apply, activate_any};
+const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, state_size, train,
+                    learning_rate,     apply,           activate_any};
 
 }  // namespace pellucid::PELLUCID_ISA

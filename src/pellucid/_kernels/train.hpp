@@ -48,6 +48,20 @@ struct Schedule {
     double gamma, eta_min, pct_start, div_factor, final_div_factor;
 };
 
+// A run between two steps, in arrays of the caller; isa/state.hpp says what they hold. The first
+// counters are: steps done, the next row of the permutation, records.
+template <class Real>
+struct State {
+    Real* numbers;
+    int32_t* order;
+    int64_t* counters;
+    double* scalars;
+};
+
+struct StateSize {
+    int64_t numbers, order, counters, scalars;
+};
+
 template <class Real>
 struct Job {
     const int32_t* widths;      // d_0 .. d_L
@@ -68,6 +82,8 @@ struct Job {
     int64_t* recorded_steps;    // room for ceil(steps / record_every) + 1 records
     double* losses;
     double* validation_losses;  // the same room, or null without validation rows
+    State<Real> resume;         // where to start; its records are in the arrays above. Null: afresh
+    State<Real> pause;          // where an interrupted run puts its state, or null
     const int32_t* stop;        // not 0: stop before the next step
     int64_t* progress;          // steps done so far, for whoever watches
 };
@@ -82,6 +98,7 @@ template <class Real>
 struct Kernel {
     const char* isa;
     size_t (*workspace_bytes)(const Job<Real>&);
+    StateSize (*state_size)(const Job<Real>&);
     Outcome (*train)(const Job<Real>&, void* workspace);  // workspace: aligned to 64 bytes
     // For tests: the rate of one step, and the vector functions over n numbers.
     double (*learning_rate)(const Job<Real>&, int64_t step);

@@ -1,0 +1,184 @@
+"""Where a run stands between two steps: the twin of ``isa/state.hpp``, and both engines' states.
+
+The two engines lay their states out alike, but each goes on from its own alone: what they compute
+agrees to rounding, not bit for bit.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._errors import InvalidInput
+from .._shapes import Array
+from .jobs import TrainingJob, TrainingResult, TrainingState, n_parameters, n_records
+from .random_bits import WORD
+
+#: the counters that are read here; more may follow
+STEP, NEXT_ROW, N_RECORDED, RANDOM, BEST_STEP, WAITED = range(6)
+RECORDS = {"steps": np.int64, "losses": np.float64, "validation_losses": np.float64}
+
+
+@dataclass
+class Best:
+    """The lowest validation loss so far; nan is never lower."""
+
+    loss: float = float("inf")
+    step: int = -1
+    waited: int = 0
+
+    def improves(self, validation: float, step: int) -> bool:
+        """Note one recorded loss, and say whether it is the lowest."""
+        self.waited += 1
+        if not validation < self.loss:
+            return False
+        self.loss, self.step, self.waited = validation, step, 0
+        return True
+
+
+@dataclass
+class Run:
+    """What one step leaves behind for the next."""
+
+    parameters: Array
+    kept: Array
+    first: Array
+    second: Array
+    order: Array
+    next_row: int
+    random: int
+    step: int = 0
+    best: Best = field(default_factory=Best)
+    steps: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    validation_losses: list[float] = field(default_factory=list)
+
+    def record(self, loss: float, validation: float) -> None:
+        """Add one entry, of this moment, to the history."""
+        self.steps.append(self.step)
+        self.losses.append(loss)
+        self.validation_losses.append(validation)
+
+    def records(self, validated: bool) -> dict[str, Array]:
+        """The history as arrays, of copies."""
+        found = {name: np.array(getattr(self, name), dtype) for name, dtype in RECORDS.items()}
+        return found if validated else found | {"validation_losses": np.empty(0)}
+
+    def save(self, validated: bool) -> TrainingState:
+        """Everything above, in arrays of its own."""
+        random = self.random - (1 << 64) if self.random >> 63 else self.random
+        counters = [self.step, self.next_row, len(self.steps), random]
+        arrays = {
+            "numbers": np.concatenate([self.parameters, self.kept, self.first, self.second]),
+            "order": self.order.astype(np.int32),
+            "counters": np.array([*counters, self.best.step, self.best.waited], np.int64),
+            "scalars": np.array([self.best.loss]),
+        }
+        return TrainingState("reference", self.step, arrays | self.records(validated))
+
+    def restore(self, state: TrainingState) -> None:
+        """Take over a state that `save` made for the same job."""
+        arrays = state.arrays
+        vectors = (self.parameters, self.kept, self.first, self.second)
+        for vector, saved in zip(vectors, arrays["numbers"].reshape(4, -1), strict=True):
+            vector[:] = saved
+        self.order[:] = arrays["order"]
+        counters = arrays["counters"].tolist()
+        self.step, self.next_row, self.random = counters[0], counters[1], counters[3] & WORD
+        self.best = Best(float(arrays["scalars"][0]), counters[4], counters[5])
+        self.steps = arrays["steps"].tolist()
+        self.losses = arrays["losses"].tolist()
+        missing = [float("nan")] * len(self.steps)
+        self.validation_losses = arrays["validation_losses"].tolist() or missing
+
+
+def start(job: TrainingJob, n: int, dtype: Any, validated: bool) -> Run:
+    """The run of ``job`` on n rows, before its first step or where its state says."""
+    first = np.array(job.parameters, dtype=dtype)
+    full_batch = job.batch_size == 0 or job.batch_size >= n
+    run = Run(
+        parameters=first,
+        kept=first.copy(),
+        first=np.zeros_like(first),
+        second=np.zeros_like(first),
+        order=np.arange(0 if full_batch else n),
+        next_row=n,
+        random=job.seed,
+    )
+    check_state(job, n, validated, run.save(True).arrays, "reference")
+    if job.state is not None:
+        run.restore(job.state)
+    return run
+
+
+def check_state(
+    job: TrainingJob, n: int, validated: bool, like: dict[str, Array], engine: str
+) -> None:
+    """Refuse a state, if there is one, that the engine did not make for such a job on n rows.
+
+    Whatever a state says in bytes, nothing may read out of bounds.
+    """
+    state = job.state
+    if state is None:
+        return
+    if state.engine != engine:
+        raise InvalidInput(
+            f"the state is of engine {state.engine!r} and the engine here is {engine!r}; a run "
+            "goes on where it began."
+        )
+    if not (_same_layout(state.arrays, like) and _in_bounds(job, state.arrays, n, validated)):
+        raise InvalidInput(
+            "the state does not fit the job: go on with the same job on the same rows that it "
+            "was interrupted with."
+        )
+
+
+def _same_layout(arrays: dict[str, Array], like: dict[str, Array]) -> bool:
+    if set(arrays) != {*like, *RECORDS}:
+        return False
+    if any(not isinstance(array, np.ndarray) or array.ndim != 1 for array in arrays.values()):
+        return False
+    sizes = all(arrays[k].shape == like[k].shape for k in like if k not in RECORDS)
+    types = {name: array.dtype for name, array in like.items()} | RECORDS
+    return sizes and all(arrays[name].dtype == types[name] for name in arrays)
+
+
+def _in_bounds(job: TrainingJob, arrays: dict[str, Array], n: int, validated: bool) -> bool:
+    counters, k = arrays["counters"].tolist(), len(arrays["steps"])
+    order = arrays["order"]
+    return (
+        0 <= counters[STEP] <= job.steps
+        and 0 <= counters[NEXT_ROW] <= n
+        and k == counters[N_RECORDED] == len(arrays["losses"])
+        and k < n_records(job)
+        and len(arrays["validation_losses"]) == validated * k
+        and bool(np.array_equal(np.sort(order), np.arange(len(order))))
+    )
+
+
+def steps_before(job: TrainingJob) -> int:
+    """Steps that were done before the job came here."""
+    return 0 if job.state is None else job.state.steps_done
+
+
+def empty_result(job: TrainingJob) -> TrainingResult:
+    """The result of a network that never started, or did not go on from its state."""
+    if job.state is None:
+        parameters, best = np.array(job.parameters), -1
+        records = {name: np.empty(0, dtype) for name, dtype in RECORDS.items()}
+    else:
+        arrays, p = job.state.arrays, n_parameters(job.widths)
+        best = int(arrays["counters"][BEST_STEP])
+        first = 0 if best < 0 else p  # the best ones are the second vector
+        parameters = arrays["numbers"][first : first + p].copy()
+        records = {name: arrays[name].copy() for name in RECORDS}
+    return TrainingResult(
+        parameters,
+        records["steps"],
+        records["losses"],
+        records["validation_losses"],
+        status="interrupted",
+        steps_done=steps_before(job),
+        best_step=None if best < 0 else best,
+        state=job.state,
+    )

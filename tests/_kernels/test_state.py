@@ -1,0 +1,227 @@
+"""Interrupted runs go on where they stopped, and end as if nothing had happened, bit for bit."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pellucid._errors import InvalidInput
+from pellucid._kernels import binding, train_networks
+from pellucid._kernels.jobs import TrainingState
+
+OPTIMIZERS = [
+    {"optimizer": "sgd", "learning_rate": 0.02},
+    {"optimizer": "sgd", "learning_rate": 0.01, "momentum": 0.9, "nesterov": True},
+    {"optimizer": "rmsprop", "learning_rate": 0.001, "momentum": 0.5},
+    {"optimizer": "adam", "learning_rate": 0.003, "weight_decay": 0.01},
+    {"optimizer": "adamw", "learning_rate": 0.003, "clip_norm": 1.0, "l1": 1e-4},
+]
+SCHEDULES = [
+    {"schedule": "constant"},
+    {"schedule": "step", "step_size": 40},
+    {"schedule": "cosine", "warmup": 11},
+    {"schedule": "one_cycle"},
+]
+BATCHES = [{"batch_size": 0}, {"batch_size": 7}]
+DROPOUTS = [{"dropout": 0.0}, {"dropout": 0.2}]
+STOPPING = [{"patience": 0}, {"patience": 3}]
+
+
+def job_table(toolbox, steps):
+    """Every combination of the settings above, with networks of four shapes."""
+    hidden = [(), (5,), (9, 4), (33,)]
+    combined = itertools.product(OPTIMIZERS, SCHEDULES, BATCHES, DROPOUTS, STOPPING)
+    return [
+        toolbox.make_job(
+            (3, *hidden[i % 4], 4),
+            ("relu", "tanh")[i % 2],
+            weights=i,
+            seed=i,
+            steps=steps,
+            record_every=(1, 7, 50)[i % 3],
+            **{key: value for settings in chosen for key, value in settings.items()},
+        )
+        for i, chosen in enumerate(combined)
+    ]
+
+
+@pytest.fixture
+def rows(toolbox):
+    X, y = toolbox.make_data(30, 3, 4)
+    X_validation, y_validation = toolbox.make_data(11, 3, 4, seed=1)
+    return X, y, {"X_validation": X_validation, "y_validation": y_validation}
+
+
+def assert_same(result, expected):
+    assert (result.status, result.steps_done) == (expected.status, expected.steps_done)
+    assert result.best_step == expected.best_step
+    for name in ("parameters", "steps", "losses", "validation_losses"):
+        assert getattr(result, name).tobytes() == getattr(expected, name).tobytes(), name
+    assert result.state is None
+
+
+def with_interrupts(replace, jobs, train):
+    """Call ``train`` on what is left until nothing is; the results, and how often each waited."""
+    results, interrupts = [None] * len(jobs), [0] * len(jobs)
+    left = list(range(len(jobs)))
+    states = [None] * len(jobs)
+    while left:
+        found = train([replace(jobs[i], state=states[i]) for i in left])
+        for i, result in zip(left, found, strict=True):
+            assert (result.state is None) == (
+                result.status != "interrupted" or result.steps_done == 0
+            )
+            interrupts[i] += result.state is not None and result.state is not states[i]
+            states[i], results[i] = result.state, result
+        left = [i for i in left if results[i].status == "interrupted"]
+    return results, interrupts
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def interrupt_later(done, total):
+    if done:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_kernel_goes_on_bit_for_bit(toolbox, rows, isa, threads, monkeypatch):
+    X, y, held_out = rows
+    jobs = job_table(toolbox, steps=2000)
+    options = held_out | {"threads": threads, "engine": "kernel"}
+    expected = train_networks(X, y, jobs, **options)
+    monkeypatch.setattr(binding, "INTERVAL", 0.0003)
+    results, interrupts = with_interrupts(
+        toolbox.replace,
+        jobs,
+        lambda left: train_networks(X, y, left, progress=interrupt, **options),
+    )
+    for result, one in zip(results, expected, strict=True):
+        assert_same(result, one)
+    assert sum(interrupts) > 10
+    assert {r.status for r in results} == {"finished", "stopped early"}
+
+
+def test_the_twin_goes_on_bit_for_bit(toolbox, rows):
+    X, y, held_out = rows
+    rng = np.random.default_rng(0)
+    validation = tuple(held_out.values())
+    for job in job_table(toolbox, steps=24)[::7]:
+        left = [0]
+
+        def stopped(left=left):
+            left[0] -= 1
+            return left[0] < 0
+
+        def train(jobs, left=left, stopped=stopped):
+            left[0] = rng.integers(0, 9)
+            return [toolbox.reference(X, y, jobs[0], validation=validation, stopped=stopped)]
+
+        expected = toolbox.reference(X, y, job, validation=validation)
+        [result], _ = with_interrupts(toolbox.replace, [job], train)
+        assert_same(result, expected)
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+def test_a_run_without_validation_rows_and_with_weights_goes_on(toolbox, engine, monkeypatch):
+    X, y = toolbox.make_data(50, 3, 4)
+    weights = {
+        "sample_weight": np.linspace(0, 2, 50, dtype=np.float32),
+        "class_weight": np.array([1, 2, 0, 1], np.float32),
+    }
+    steps = 40_000 if engine == "kernel" else 300
+    job = toolbox.make_job((3, 8, 4), batch_size=8, steps=steps, label_smoothing=0.1)
+    monkeypatch.setattr(binding, "INTERVAL", 0.002)
+    options = {"engine": engine, "functions": toolbox.functions} | weights
+    [expected] = train_networks(X, y, [job], **options)
+    [result], [interrupts] = with_interrupts(
+        toolbox.replace,
+        [job],
+        lambda left: train_networks(X, y, left, progress=interrupt, **options),
+    )
+    assert_same(result, expected)
+    assert interrupts >= 3
+
+
+def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
+    X, y = toolbox.make_data(600, 3, 1, "gaussian")
+    job = toolbox.make_job(
+        (3, 64, 1),
+        likelihood="gaussian",
+        optimizer="sgd",
+        learning_rate=1e-9,
+        schedule="step",
+        step_size=100,
+        gamma=1.7,
+        steps=100_000,
+        record_every=10,
+    )
+    expected = toolbox.kernel(X, y, job)
+    assert expected.status == "diverged"
+    monkeypatch.setattr(binding, "INTERVAL", 0.002)
+    [result], [interrupts] = with_interrupts(
+        toolbox.replace, [job], lambda left: [toolbox.kernel(X, y, *left, progress=interrupt)]
+    )
+    assert interrupts >= 2
+    assert_same(result, expected)
+
+
+def interrupted(toolbox, X, y, monkeypatch, **settings):
+    monkeypatch.setattr(binding, "INTERVAL", 0.002)
+    job = toolbox.make_job((3, 8, 4), steps=10**8, record_every=10**6, **settings)
+    return job, toolbox.kernel(X, y, job, progress=interrupt_later)
+
+
+def test_a_run_that_does_not_go_on_keeps_its_state(toolbox, monkeypatch):
+    X, y = toolbox.make_data(50, 3, 4)
+    job, first = interrupted(toolbox, X, y, monkeypatch)
+    longer = toolbox.make_job((3, 200, 4), steps=10**8, record_every=10**6)
+    jobs = [longer, toolbox.replace(job, state=first.state)]
+    options = {"engine": "kernel", "threads": 1, "progress": interrupt}
+    _, waiting = train_networks(X, y, jobs, **options)
+    assert waiting.state is first.state
+    assert waiting.steps_done == first.steps_done
+    np.testing.assert_array_equal(waiting.parameters, first.parameters)
+    np.testing.assert_array_equal(waiting.losses, first.losses[:-1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: a.pop("order"),
+        lambda a: a.update(numbers=a["numbers"][:-1]),
+        lambda a: a.update(numbers=a["numbers"].astype(np.float64)),
+        lambda a: a.update(order=a["order"] + 1),
+        lambda a: a.update(counters=a["counters"] - 1),
+        lambda a: a.update(counters=a["counters"] + 100),
+        lambda a: a.update(losses=a["losses"][:0]),
+        lambda a: a.update(validation_losses=a["losses"]),
+        lambda a: a.update(scalars=3.0),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(toolbox, monkeypatch, change):
+    X, y = toolbox.make_data(50, 3, 4)
+    job, result = interrupted(toolbox, X, y, monkeypatch, batch_size=10)
+    arrays = dict(result.state.arrays)
+    change(arrays)
+    state = TrainingState("kernel", result.steps_done, arrays)
+    with pytest.raises(InvalidInput, match="does not fit the job"):
+        toolbox.kernel(X, y, toolbox.replace(job, state=state))
+
+
+def test_states_of_other_engines_and_jobs_are_refused(toolbox, monkeypatch):
+    X, y = toolbox.make_data(50, 3, 4)
+    job, result = interrupted(toolbox, X, y, monkeypatch)
+    with pytest.raises(InvalidInput, match="goes on where it began"):
+        train_networks(
+            X,
+            y,
+            [toolbox.replace(job, state=result.state)],
+            engine="reference",
+            functions=toolbox.functions,
+        )
+    other = toolbox.make_job((3, 9, 4), state=result.state)
+    with pytest.raises(InvalidInput, match="does not fit the job"):
+        toolbox.kernel(X, y, other)
