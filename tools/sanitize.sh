@@ -1,26 +1,35 @@
 #!/usr/bin/env bash
 # Fuzz the training kernel under AddressSanitizer and UBSan: random networks on exactly sized arrays,
-# for each instruction set that this processor has.  usage: tools/sanitize.sh [SECONDS each] [SEED]
+# for each instruction set that this processor has, in float and in double.
+# usage: tools/sanitize.sh [SECONDS each] [SEED]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-200} seed=${2:-1}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
+# fuzz NAME BYTES REGISTERS flags...: both number types in vectors of BYTES
 fuzz() {
-    local name=$1 lanes=$2 registers=$3
+    local name=$1 bytes=$2 registers=$3
     shift 3
-    echo "kernel $name, $seconds seconds"
+    fuzz_type "$name" float $((bytes / 4)) "$registers" "$@"
+    fuzz_type "$name" double $((bytes / 8)) "$registers" "$@"
+}
+
+fuzz_type() {
+    local name=$1 real=$2 lanes=$3 registers=$4
+    shift 4
+    echo "kernel $name in $real, $seconds seconds"
     "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
-        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -DPELLUCID_REAL=float -DPELLUCID_LANES="$lanes" \
-        -DPELLUCID_REGISTERS="$registers" -Isrc/pellucid/_kernels \
+        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -DPELLUCID_REAL="$real" \
+        -DPELLUCID_LANES="$lanes" -DPELLUCID_REGISTERS="$registers" -Isrc/pellucid/_kernels \
         src/pellucid/_kernels/train.cpp tests/_kernels/fuzz_train.cpp -o "$folder/fuzz_$name"
     "$folder/fuzz_$name" "$seconds" "$seed"
 }
 
 flags=$(grep -m1 '^flags' /proc/cpuinfo 2>/dev/null || true)
-fuzz baseline 4 16
-[[ $flags == *avx2* ]] && fuzz avx2 8 16 -mavx2 -mfma
+fuzz baseline 16 16
+[[ $flags == *avx2* ]] && fuzz avx2 32 16 -mavx2 -mfma
 [[ $flags == *avx512vl* ]] &&
-    fuzz avx512 16 32 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
+    fuzz avx512 64 32 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 echo "no finding"

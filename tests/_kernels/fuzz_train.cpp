@@ -11,10 +11,11 @@
 
 #include "train.hpp"
 
-namespace pellucid::PELLUCID_ISA { extern const Kernel<PELLUCID_REAL> kernel; }
+using real = PELLUCID_REAL;
+
+namespace pellucid::PELLUCID_ISA { extern const Kernel<real> kernel; }
 
 using namespace pellucid;
-using Real = PELLUCID_REAL;
 
 namespace {
 
@@ -24,7 +25,7 @@ int pick(int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random_bits);
 }
 
-float normal() { return std::normal_distribution<float>()(random_bits); }
+real normal() { return std::normal_distribution<real>()(random_bits); }
 
 // Exactly n elements, each in a block of its own, so that one step beyond is seen.
 template <class T>
@@ -36,23 +37,23 @@ std::vector<T> exactly(size_t n) {
 }
 
 struct Data {
-    std::vector<float> X, targets;
+    std::vector<real> X, targets;
     std::vector<int32_t> labels;
-    std::vector<float> weights;
+    std::vector<real> weights;
     int n;
 
     Data(int n, int d_in, int d_out, bool labelled)
-        : X(exactly<float>(size_t(n) * d_in)),
-          targets(exactly<float>(labelled ? 0 : size_t(n) * d_out)),
+        : X(exactly<real>(size_t(n) * d_in)),
+          targets(exactly<real>(labelled ? 0 : size_t(n) * d_out)),
           labels(exactly<int32_t>(labelled ? n : 0)),
-          weights(exactly<float>(pick(0, 2) ? 0 : size_t(n))), n(n) {
-        for (float& u : weights) u = float(pick(0, 2));
-        for (float& x : X) x = normal();
-        for (float& y : targets) y = float(pick(0, 1));
+          weights(exactly<real>(pick(0, 2) ? 0 : size_t(n))), n(n) {
+        for (real& u : weights) u = real(pick(0, 2));
+        for (real& x : X) x = normal();
+        for (real& y : targets) y = real(pick(0, 1));
         for (int32_t& y : labels) y = pick(0, d_out - 1);
     }
 
-    Rows<float> rows() const {
+    Rows<real> rows() const {
         return {X.data(), labels.empty() ? nullptr : labels.data(),
                 labels.empty() ? targets.data() : nullptr, n,
                 weights.empty() ? nullptr : weights.data()};
@@ -63,7 +64,7 @@ int width() { return pick(0, 9) ? pick(1, 40) : pick(1, 300); }
 
 // What one call writes.
 struct Written {
-    std::vector<Real> parameters;
+    std::vector<real> parameters;
     std::vector<int64_t> steps;
     std::vector<double> losses, held_out;
     Outcome outcome;
@@ -83,24 +84,24 @@ struct Written {
 };
 
 struct Saved {
-    std::vector<Real> numbers;
+    std::vector<real> numbers;
     std::vector<int32_t> order;
     std::vector<int64_t> counters;
     std::vector<double> scalars;
 
     explicit Saved(const StateSize& size)
-        : numbers(exactly<Real>(size_t(size.numbers))), order(exactly<int32_t>(size_t(size.order))),
+        : numbers(exactly<real>(size_t(size.numbers))), order(exactly<int32_t>(size_t(size.order))),
           counters(exactly<int64_t>(size_t(size.counters))),
           scalars(exactly<double>(size_t(size.scalars))) {}
 
-    State<Real> plain() {
+    State<real> plain() {
         return {numbers.data(), order.data(), counters.data(), scalars.data()};
     }
 };
 
 // Points the job at what it writes and runs it, in memory where nothing may be used before it is
 // written.
-void run(Job<Real> job, Written& to) {
+void run(Job<real> job, Written& to) {
     job.parameters = to.parameters.data();
     job.recorded_steps = to.steps.data();
     job.losses = to.losses.data();
@@ -118,13 +119,13 @@ bool makes_sense(const Written& written) {
     const bool finite = std::isfinite(written.losses[size_t(o.n_recorded) - 1]);
     if (finite ? o.status == Status::diverged
                : o.status != Status::diverged && o.status != Status::interrupted) return false;
-    for (Real w : written.parameters)
+    for (real w : written.parameters)
         if (!std::isfinite(w)) return false;
     return true;
 }
 
 // Twice the same, and the same again where every step but the last is an interrupted run.
-bool fits(Job<Real> job, const std::vector<Real>& start) {
+bool fits(Job<real> job, const std::vector<real>& start) {
     const size_t records = size_t((job.steps + job.record_every - 1) / job.record_every + 1);
     const Written blank{start, exactly<int64_t>(records), exactly<double>(records),
                         exactly<double>(records), {}};
@@ -173,11 +174,11 @@ bool one_network() {
     const Data training(pick(1, 300), widths[0], widths.back(), labelled);
     const Data validation(pick(1, 70), widths[0], widths.back(), labelled);
     const bool validated = pick(0, 1);
-    const float scale = pick(0, 30) ? 0.3f : 1e20f;
-    auto start = exactly<float>(p);
-    for (float& w : start) w = scale * normal();
+    const real scale = pick(0, 30) ? 0.3 : sizeof(real) == 4 ? 1e20 : 1e160;
+    auto start = exactly<real>(p);
+    for (real& w : start) w = scale * normal();
 
-    Job<float> job{};
+    Job<real> job{};
     job.widths = widths.data();
     job.n_layers = depth + 1;
     job.hidden = hidden.data();
@@ -186,8 +187,8 @@ bool one_network() {
                      pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
     job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3),
                     0.5, 0.0, 0.3, 25.0, 1e4};
-    auto class_weights = exactly<float>(widths.back());
-    for (float& w : class_weights) w = float(pick(0, 2));
+    auto class_weights = exactly<real>(widths.back());
+    for (real& w : class_weights) w = real(pick(0, 2));
     if (labelled && pick(0, 1)) job.class_weights = class_weights.data();
     if (labelled) job.label_smoothing = pick(0, 1) * 0.1;
     if (validated) job.patience = pick(0, 2);
@@ -219,5 +220,5 @@ int main(int argc, char** argv) {
         }
         ++networks;
     }
-    std::printf("%s: %ld networks without a finding\n", PELLUCID_ISA::kernel.isa, networks);
+    std::printf("%ld networks without a finding\n", networks);
 }

@@ -26,7 +26,7 @@ WRONG_JOBS = {
     "optimizer": ({"optimizer": "lion"}, "sgd, rmsprop, adam, adamw"),
     "short parameters": ({"parameters": np.zeros(26, np.float32)}, "need (27,)"),
     "2-D parameters": ({"parameters": np.zeros((27, 1), np.float32)}, "need (27,)"),
-    "float64 parameters": ({"parameters": np.zeros(27)}, "float32"),
+    "float16 parameters": ({"parameters": np.zeros(27, np.float16)}, "float32 or float64"),
     "infinite parameters": ({"parameters": np.full(27, np.inf, np.float32)}, "finite"),
     "negative rate": ({"learning_rate": -1.0}, "learning_rate is -1.0"),
     "nan rate": ({"learning_rate": float("nan")}, "learning_rate is nan"),
@@ -76,9 +76,10 @@ def test_wrong_jobs(good, case):
 
 
 WRONG_DATA = {
-    "1-D X": (lambda X, y: (X[:, 0], y), "float32 array of shape (n, d_0)"),
-    "float64 X": (lambda X, y: (X.astype(float), y), "float32 array"),
-    "list": (lambda X, y: (X.tolist(), y), "float32 array"),
+    "1-D X": (lambda X, y: (X[:, 0], y), "float64 array of shape (n, d_0)"),
+    "integer X": (lambda X, y: (X.astype(int), y), "float64 array"),
+    "beyond float32": (lambda X, y: (X * np.float64(1e39), y), "beyond 3.4e+38"),
+    "list": (lambda X, y: (X.tolist(), y), "float64 array"),
     "no rows": (lambda X, y: (X[:0], y[:0]), "X has 0 rows"),
     "nan": (lambda X, y: (np.where(X > 1, np.nan, X).astype(np.float32), y), "finite"),
     "columns": (lambda X, y: (X[:, :1], y), "takes 2 inputs, but X has 1 columns"),
@@ -109,8 +110,9 @@ def test_wrong_data(good, case):
     ("y", "words"),
     [
         (np.zeros((20, 1), np.float32), "2 outputs, but y has 1 columns"),
-        (np.zeros((20, 2)), "float32 array of shape (n, d_L)"),
-        (np.zeros((20, 2, 1), np.float32), "float32 array of shape (n, d_L)"),
+        (np.zeros((20, 2), int), "float64 array of shape (n, d_L)"),
+        (np.full((20, 2), 1e39), "beyond 3.4e+38, the range of float32"),
+        (np.zeros((20, 2, 1), np.float32), "float64 array of shape (n, d_L)"),
         (np.full((20, 2), np.inf, np.float32), "finite"),
         (np.full((20, 2), 1.5, np.float32), "between 0 and 1"),
     ],
@@ -215,7 +217,7 @@ WRONG_NATIVE = {
 def test_the_compiled_module_itself_refuses_what_would_read_out_of_bounds(native, good, case):
     X, y, _ = good
     job = {
-        "training": native.Data(X, y.astype(np.int32), None),
+        "training": native.float32.Data(X, y.astype(np.int32), None),
         "validation": None,
         "widths": [2, 4, 3],
         "activations": ["relu"],
@@ -234,9 +236,9 @@ def test_the_compiled_module_itself_refuses_what_would_read_out_of_bounds(native
         "losses": np.zeros(11),
         "validation_losses": None,
     }
-    native.Job(**job)
+    native.float32.Job(**job)
     with pytest.raises(ValueError, match=r"\w"):
-        native.Job(**job | WRONG_NATIVE[case])
+        native.float32.Job(**job | WRONG_NATIVE[case])
 
 
 def test_the_compiled_module_refuses_rows_that_differ(native):
@@ -247,4 +249,4 @@ def test_the_compiled_module_refuses_rows_that_differ(native):
         (None, None),
     ]:
         with pytest.raises(ValueError, match=r"rows differ|labels or targets"):
-            native.Data(X, labels, targets)
+            native.float32.Data(X, labels, targets)

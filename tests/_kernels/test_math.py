@@ -17,7 +17,7 @@ SMALLEST = 2.0**-126  # normal float32: what is below is flushed to 0
 
 def apply(native, name, x):
     out = np.empty_like(x)
-    native.apply(name, x, out)
+    native.float32.apply(name, x, out)
     return out
 
 
@@ -74,7 +74,7 @@ def test_nan_stays_nan(native, isa, name):
 def activate(native, name, parameters, z):
     value, slope = np.empty_like(z), np.empty_like(z)
     a, b = (*parameters, 0.0, 0.0)[:2]
-    native.activate(name, a, b, z, value, slope)
+    native.float32.activate(name, a, b, z, value, slope)
     return value, slope
 
 

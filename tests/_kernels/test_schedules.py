@@ -48,7 +48,12 @@ def test_kernel_and_twin_compute_the_same_rate(toolbox, native, isa, schedule, s
     job = job_with(toolbox, schedule, steps=steps, warmup=warmup)
     X, y = toolbox.make_data(5, 2, 3)
     compiled = binding.native_job(
-        native, native.Data(X, y.astype(np.int32), None), None, job, binding.job_arrays(job, False)
+        native,
+        native.float32.Data(X, y.astype(np.int32), None),
+        None,
+        None,
+        job,
+        binding.job_arrays(job, False),
     )
     for step in range(steps):
         expected = learning_rate(job, step)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Array
+from .checks import in_type
 from .jobs import TrainingJob, TrainingResult, TrainingState, Weights, n_records
 from .state import RECORDS, check_state, empty_result
 
@@ -48,11 +49,13 @@ def train_native(
     weights: Weights,
 ) -> list[TrainingResult]:
     """Train checked jobs on checked data (see `checks`); the module fills the arrays made here."""
-    training_rows = _rows(native, X, y, weights.samples)
-    validation_rows = None if validation is None else _rows(native, *validation)
+    rows = {
+        dtype: native_rows(native, X, y, validation, weights, dtype)
+        for dtype in {job.parameters.dtype for job in jobs}
+    }
     buffers = [job_arrays(job, validation is not None) for job in jobs]
     native_jobs = [
-        native_job(native, training_rows, validation_rows, job, arrays, weights.classes)
+        native_job(native, *rows[job.parameters.dtype], job, arrays)
         for job, arrays in zip(jobs, buffers, strict=True)
     ]
     pauses = [
@@ -77,41 +80,63 @@ def _connect(
     types = {"numbers": job.parameters.dtype} | _STATE_TYPES
     sizes = zip(types.items(), native_job.state_size(), strict=True)
     pause = {name: np.empty(size, dtype) for (name, dtype), size in sizes}
-    native_job.pause_into(native.State(**pause))
+    State = getattr(native, job.parameters.dtype.name).State
+    native_job.pause_into(State(**pause))
     check_state(job, n, len(arrays[-1]) > 0, pause, "kernel")
     if job.state is not None:
         saved = job.state.arrays
         # the module reads these alone, but wants arrays that it could write
-        native_job.resume_from(native.State(**{name: saved[name].copy() for name in pause}))
+        native_job.resume_from(State(**{name: saved[name].copy() for name in pause}))
         for array, name in zip(arrays[1:], RECORDS, strict=True):
             array[: len(saved[name])] = saved[name]
     return pause
 
 
-def _rows(native: ModuleType, X: Array, y: Array, weights: Array | None = None) -> Any:
-    labelled = y.dtype == np.int32
-    return native.Data(
-        X, labels=y if labelled else None, targets=None if labelled else y, weights=weights
-    )
+def native_rows(
+    native: ModuleType,
+    X: Array,
+    y: Array,
+    validation: tuple[Array, Array] | None,
+    weights: Weights,
+    dtype: np.dtype,
+) -> tuple[Any, Any, Array | None]:
+    """Training rows, validation rows and class weights, all in the number type ``dtype``."""
+
+    def data(X: Array, y: Array, weights: Array | None = None) -> Any:
+        labelled = y.dtype == np.int32
+        return getattr(native, dtype.name).Data(
+            in_type(X, dtype),
+            labels=y if labelled else None,
+            targets=None if labelled else in_type(y, dtype),
+            weights=None if weights is None else in_type(weights, dtype),
+        )
+
+    classes = None if weights.classes is None else in_type(weights.classes, dtype)
+    held_out = None if validation is None else data(*validation)
+    return data(X, y, weights.samples), held_out, classes
 
 
 def job_arrays(job: TrainingJob, validated: bool) -> tuple[Array, Array, Array, Array]:
     """Parameters, recorded steps, losses, validation losses."""
     k = n_records(job)
-    parameters = np.array(job.parameters, dtype=np.float32)
-    return parameters, np.empty(k, np.int64), np.empty(k), np.empty(k if validated else 0)
+    return (
+        job.parameters.copy(),
+        np.empty(k, np.int64),
+        np.empty(k),
+        np.empty(k if validated else 0),
+    )
 
 
 def native_job(
     native: ModuleType,
     training: Any,
     validation: Any,
+    class_weights: Array | None,
     job: TrainingJob,
     arrays: tuple[Array, ...],
-    class_weights: Array | None = None,
 ) -> Any:
     parameters, steps, losses, validation_losses = arrays
-    return native.Job(
+    return getattr(native, parameters.dtype.name).Job(
         training,
         validation,
         [int(width) for width in job.widths],

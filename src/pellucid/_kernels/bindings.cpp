@@ -41,9 +41,11 @@ Enum lookup(const std::vector<std::string>& names, const std::string& name) {
     return Enum(at - names.begin());
 }
 
-using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class Real>
+using MatrixOf = nb::ndarray<const Real, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class Real>
+using VectorOf = nb::ndarray<const Real, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Writable = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -67,7 +69,11 @@ int64_t count(const Settings& settings, const char* name) {
 }
 
 // Training or validation rows; keeps the arrays alive.
+template <class Real>
 struct Data {
+    using Matrix = MatrixOf<Real>;
+    using Vector = VectorOf<Real>;
+
     Matrix X;
     std::optional<Labels> labels;
     std::optional<Matrix> targets;
@@ -88,7 +94,7 @@ struct Data {
         }
     }
 
-    Rows<float> rows() const {
+    Rows<Real> rows() const {
         return {X.data(), labels ? labels->data() : nullptr, targets ? targets->data() : nullptr,
                 int64_t(X.shape(0)), weights ? weights->data() : nullptr};
     }
@@ -104,8 +110,9 @@ struct Data {
 };
 
 // The arrays of a state, of the sizes that the job's state_size() says.
+template <class Real>
 struct StateArrays {
-    Writable<float> numbers;
+    Writable<Real> numbers;
     Writable<int32_t> order;
     Writable<int64_t> counters;
     Writable<double> scalars;
@@ -116,32 +123,41 @@ struct StateArrays {
                  int64_t(scalars.shape(0)) == size.scalars, "a state of another shape");
     }
 
-    State<float> plain() const {
+    State<Real> plain() const {
         return {numbers.data(), order.data(), counters.data(), scalars.data()};
     }
 };
 
-// One job with the arrays that its plain pointers point into.
+// A job of either number type.
 struct PythonJob {
+    virtual ~PythonJob() = default;
+    virtual AnyJob any() = 0;
+};
+
+// One job with the arrays that its plain pointers point into.
+template <class Real>
+struct JobOf : PythonJob {
+    using Vector = VectorOf<Real>;
+
     std::vector<int32_t> widths;
     std::vector<HiddenLayer> hidden;
-    Job<float> job{};
-    Writable<float> parameters;
+    Job<Real> job{};
+    Writable<Real> parameters;
     Writable<int64_t> steps;
     Writable<double> losses;
     std::optional<Writable<double>> validation_losses;
     std::optional<Vector> class_weights;
-    std::optional<StateArrays> resume, pause;
-    std::shared_ptr<Data> training, validation;
+    std::optional<StateArrays<Real>> resume, pause;
+    std::shared_ptr<Data<Real>> training, validation;
 
-    PythonJob(std::shared_ptr<Data> training_rows, std::shared_ptr<Data> validation_rows,
+    JobOf(std::shared_ptr<Data<Real>> training_rows, std::shared_ptr<Data<Real>> validation_rows,
               std::vector<int32_t> widths_, const std::vector<std::string>& activations,
               const std::vector<std::pair<double, double>>& activation_parameters,
               const std::string& likelihood, const std::string& optimizer,
               const std::string& schedule,
               const Settings& settings, bool nesterov, int64_t n_steps,
               int64_t batch_size, uint64_t seed, int64_t record_every,
-              Writable<float> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
+              Writable<Real> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
               std::optional<Writable<double>> validation_losses_,
               std::optional<Vector> class_weights_)
         : widths(std::move(widths_)), parameters(parameters_), steps(steps_), losses(losses_),
@@ -200,27 +216,29 @@ struct PythonJob {
         job.seed = seed;
     }
 
-    StateSize state_size() { return choose_kernel().state_size(plain()); }
+    StateSize state_size() { return choose_kernels().of<Real>().state_size(plain()); }
 
     // Indices in it that are out of bounds are not found here: the caller answers for them.
-    void resume_from(const StateArrays& state) {
+    void resume_from(const StateArrays<Real>& state) {
         state.check(state_size());
         resume = state;
     }
 
-    void pause_into(const StateArrays& state) {
+    void pause_into(const StateArrays<Real>& state) {
         state.check(state_size());
         pause = state;
     }
 
-    Job<float> plain() {
-        Job<float> j = job;
+    AnyJob any() override { return plain(); }
+
+    Job<Real> plain() {
+        Job<Real> j = job;
         j.widths = widths.data();
         j.n_layers = int32_t(widths.size()) - 1;
         j.hidden = hidden.data();
         j.class_weights = class_weights ? class_weights->data() : nullptr;
         j.training = training->rows();
-        j.validation = validation ? validation->rows() : Rows<float>{};
+        j.validation = validation ? validation->rows() : Rows<Real>{};
         j.parameters = parameters.data();
         j.recorded_steps = steps.data();
         j.losses = losses.data();
@@ -246,15 +264,15 @@ bool interrupted_by(const F& call) {
 // The outcome of each job: (status, steps done, records, best step or -1).
 nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress,
                double interval) {
-    std::vector<Job<float>> jobs;
+    std::vector<AnyJob> jobs;
     int64_t total = 0;
     for (PythonJob* j : python_jobs) {
-        jobs.push_back(j->plain());
-        total += jobs.back().steps;
+        jobs.push_back(j->any());
+        total += std::visit([](const auto& job) { return job.steps; }, jobs.back());
     }
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
     threads = std::min(threads, std::max<size_t>(1, jobs.size()));
-    Pool pool(choose_kernel(), jobs);
+    Pool pool(choose_kernels(), jobs);
     {
         nb::gil_scoped_release released;
         pool.start(threads);
@@ -277,6 +295,53 @@ nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object p
     return outcomes;
 }
 
+// What exists once for each number type: pellucid._kernels._native.float32 and .float64.
+template <class Real>
+void bind_type(nb::module_ m) {
+    using Rows = std::shared_ptr<Data<Real>>;
+    using Matrix = MatrixOf<Real>;
+    using Vector = VectorOf<Real>;
+    nb::class_<Data<Real>>(m, "Data").def(
+        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>, std::optional<Vector>>(),
+        "X"_a, "labels"_a.none(), "targets"_a.none(), "weights"_a.none() = nb::none());
+    nb::class_<StateArrays<Real>>(m, "State").def(
+        nb::init<Writable<Real>, Writable<int32_t>, Writable<int64_t>, Writable<double>>(),
+        "numbers"_a.noconvert(), "order"_a.noconvert(), "counters"_a.noconvert(),
+        "scalars"_a.noconvert());
+    nb::class_<JobOf<Real>, PythonJob>(m, "Job").def(
+        nb::init<Rows, Rows, std::vector<int32_t>,
+                 const std::vector<std::string>&, const std::vector<std::pair<double, double>>&,
+                 const std::string&, const std::string&, const std::string&, const Settings&, bool,
+                 int64_t, int64_t, uint64_t, int64_t, Writable<Real>, Writable<int64_t>,
+                 Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
+        "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
+        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
+        "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
+        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none(),
+        "class_weights"_a.none() = nb::none())
+        .def("state_size", [](JobOf<Real>& j) {
+            const StateSize size = j.state_size();
+            return nb::make_tuple(size.numbers, size.order, size.counters, size.scalars);
+        })
+        .def("resume_from", &JobOf<Real>::resume_from, "state"_a)
+        .def("pause_into", &JobOf<Real>::pause_into, "state"_a)
+        .def("learning_rate", [](JobOf<Real>& j, int64_t step) {
+            return choose_kernels().of<Real>().learning_rate(j.plain(), step);
+        }, "step"_a);
+    m.def("apply", [](const std::string& name, Vector x, Writable<Real> out) {
+        need(x.shape(0) == out.shape(0), "x and out differ");
+        choose_kernels().of<Real>().apply(lookup<Function>(function_names, name), x.data(),
+                                          out.data(), int64_t(x.shape(0)));
+    });
+    m.def("activate", [](const std::string& name, double a, double b, Vector z,
+                         Writable<Real> value, Writable<Real> slope) {
+        need(z.shape(0) == value.shape(0) && z.shape(0) == slope.shape(0), "lengths differ");
+        choose_kernels().of<Real>().activate({lookup<Activation>(activation_names, name), a, b},
+                                             z.data(), value.data(), slope.data(),
+                                             int64_t(z.shape(0)));
+    });
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -286,49 +351,15 @@ NB_MODULE(_native, m) {
     m.attr("OPTIMIZERS") = nb::cast(optimizer_names);
     m.attr("SCHEDULES") = nb::cast(schedule_names);
     m.attr("FUNCTIONS") = nb::cast(function_names);
-    m.def("instruction_set", [] { return choose_kernel().isa; });
+    m.def("instruction_set", [] { return choose_kernels().isa(); });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
-        for (const Kernel<float>* k : available_kernels()) names.push_back(k->isa);
+        for (const Kernels& k : available_kernels()) names.push_back(k.isa());
         return names;
     });
-    nb::class_<Data>(m, "Data").def(
-        nb::init<Matrix, std::optional<Labels>, std::optional<Matrix>, std::optional<Vector>>(),
-        "X"_a, "labels"_a.none(), "targets"_a.none(), "weights"_a.none() = nb::none());
-    nb::class_<StateArrays>(m, "State").def(
-        nb::init<Writable<float>, Writable<int32_t>, Writable<int64_t>, Writable<double>>(),
-        "numbers"_a, "order"_a, "counters"_a, "scalars"_a);
-    nb::class_<PythonJob>(m, "Job").def(
-        nb::init<std::shared_ptr<Data>, std::shared_ptr<Data>, std::vector<int32_t>,
-                 const std::vector<std::string>&, const std::vector<std::pair<double, double>>&,
-                 const std::string&, const std::string&, const std::string&, const Settings&, bool,
-                 int64_t, int64_t, uint64_t, int64_t, Writable<float>, Writable<int64_t>,
-                 Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
-        "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
-        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
-        "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
-        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none(),
-        "class_weights"_a.none() = nb::none())
-        .def("state_size", [](PythonJob& j) {
-            const StateSize size = j.state_size();
-            return nb::make_tuple(size.numbers, size.order, size.counters, size.scalars);
-        })
-        .def("resume_from", &PythonJob::resume_from, "state"_a)
-        .def("pause_into", &PythonJob::pause_into, "state"_a)
-        .def("learning_rate", [](PythonJob& j, int64_t step) {
-            return choose_kernel().learning_rate(j.plain(), step);
-        }, "step"_a);
+    nb::class_<PythonJob>(m, "AnyJob");
+    bind_type<float>(m.def_submodule("float32"));
+    bind_type<double>(m.def_submodule("float64"));
     m.def("train", &train, "jobs"_a, "threads"_a, "progress"_a.none(),
           "interval"_a);
-    m.def("apply", [](const std::string& name, Vector x, Writable<float> out) {
-        need(x.shape(0) == out.shape(0), "x and out differ");
-        choose_kernel().apply(lookup<Function>(function_names, name), x.data(), out.data(),
-                              int64_t(x.shape(0)));
-    });
-    m.def("activate", [](const std::string& name, double a, double b, Vector z,
-                         Writable<float> value, Writable<float> slope) {
-        need(z.shape(0) == value.shape(0) && z.shape(0) == slope.shape(0), "lengths differ");
-        choose_kernel().activate({lookup<Activation>(activation_names, name), a, b}, z.data(),
-                                 value.data(), slope.data(), int64_t(z.shape(0)));
-    });
 }

@@ -29,6 +29,9 @@ ACTIVATION_PARAMETERS = {
 LIKELIHOODS = ("gaussian", "bernoulli", "categorical")
 OPTIMIZERS = ("sgd", "rmsprop", "adam", "adamw")
 
+#: the number types that a job can be computed in
+DTYPES = ("float32", "float64")
+
 MAX_ROWS = 2**31 - 64
 MAX_PARAMETERS = 2**31 - 64
 MAX_WIDTH = 2**24  # the kernel counts the numbers of a tile in 32 bits
@@ -136,8 +139,8 @@ def _check_parameters(job: TrainingJob) -> None:
     if need > MAX_PARAMETERS:
         raise InvalidInput(f"widths {job.widths} need {need} parameters; that is too many.")
     parameters = job.parameters
-    if not isinstance(parameters, np.ndarray) or parameters.dtype != np.float32:
-        raise InvalidInput("parameters must be a float32 array; convert with astype('float32').")
+    if not _is_real(parameters):
+        raise InvalidInput("parameters must be a float32 or float64 array; convert with astype.")
     if parameters.shape != (need,):
         raise InvalidInput(
             f"parameters have shape {parameters.shape}; widths {job.widths} need ({need},)."
@@ -146,16 +149,40 @@ def _check_parameters(job: TrainingJob) -> None:
         raise InvalidInput("parameters must be finite; some are nan or infinite.")
 
 
+def _is_real(values: object) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype in DTYPES
+
+
+def in_type(values: Array, dtype: np.dtype) -> Array:
+    """The numbers in a job's own type, in C order; no copy where they have it."""
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def _narrowest(jobs: list[TrainingJob]) -> np.finfo:
+    return min((np.finfo(job.parameters.dtype) for job in jobs), key=lambda real: real.max)
+
+
+def _check_range(values: Array, jobs: list[TrainingJob], name: str) -> None:
+    """Every job must hold the numbers in its own type."""
+    real = _narrowest(jobs)
+    if values.dtype != real.dtype and max(values.max(), -values.min()) > real.max:
+        raise InvalidInput(
+            f"{name} holds numbers beyond {real.max:.1e}, the range of {real.dtype}; scale them "
+            "down or train in float64."
+        )
+
+
 def check_data(
     X: Array, y: Array, jobs: list[TrainingJob], X_name: str, y_name: str
 ) -> tuple[Array, Array]:
-    """X as it is, C-contiguous; y as int32 labels (n,) or float32 (n, d_L)."""
-    if not isinstance(X, np.ndarray) or X.dtype != np.float32 or X.ndim != 2:
-        raise InvalidInput(f"{X_name} must be a float32 array of shape (n, d_0).")
+    """X as it is, C-contiguous; y as int32 labels (n,) or real numbers (n, d_L)."""
+    if not _is_real(X) or X.ndim != 2:
+        raise InvalidInput(f"{X_name} must be a float32 or float64 array of shape (n, d_0).")
     if not 1 <= len(X) <= MAX_ROWS:
         raise InvalidInput(f"{X_name} has {len(X)} rows; it needs 1 to {MAX_ROWS}.")
     if not np.isfinite(X).all():
         raise InvalidInput(f"{X_name} must be finite; it holds nan or infinite numbers.")
+    _check_range(X, jobs, X_name)
     for job in jobs:
         if job.widths[0] != X.shape[1]:
             raise InvalidInput(
@@ -184,11 +211,12 @@ def _labels(y: Array, jobs: list[TrainingJob], name: str) -> Array:
 
 
 def _numbers(y: Array, jobs: list[TrainingJob], name: str) -> Array:
-    if y.dtype != np.float32 or y.ndim > 2:
-        raise InvalidInput(f"{name} must be a float32 array of shape (n, d_L).")
+    if not _is_real(y) or y.ndim > 2:
+        raise InvalidInput(f"{name} must be a float32 or float64 array of shape (n, d_L).")
     y = np.ascontiguousarray(y.reshape(len(y), -1))
     if not np.isfinite(y).all():
         raise InvalidInput(f"{name} must be finite; it holds nan or infinite numbers.")
+    _check_range(y, jobs, name)
     for job in jobs:
         if job.widths[-1] != y.shape[1]:
             raise InvalidInput(
@@ -206,32 +234,37 @@ def check_weights(
     y_validation: Array | None,
     jobs: list[TrainingJob],
 ) -> Weights:
-    """Both as contiguous float32; what they weigh together must be more than nothing."""
+    """Both contiguous; what they weigh together must be more than nothing."""
     if samples is not None:
-        samples = _weights(samples, "sample_weight", len(y), "row")
+        samples = _weights(samples, "sample_weight", len(y), "row", jobs)
     if classes is not None:
         if any(job.likelihood != "categorical" for job in jobs):
             raise InvalidInput("class_weight is for the categorical likelihood alone.")
         for job in jobs:
-            classes = _weights(classes, "class_weight", job.widths[-1], "output")
-    _check_total(samples, classes, y, "training")
+            classes = _weights(classes, "class_weight", job.widths[-1], "output", jobs)
+    weights = Weights(samples, classes)
+    rounded, limit = weights.in_type(_narrowest(jobs).dtype), float(_narrowest(jobs).max)
+    _check_total(rounded, y, limit, "training")
     if y_validation is not None:
-        _check_total(None, classes, y_validation, "validation")
-    return Weights(samples, classes)
+        _check_total(Weights(classes=rounded.classes), y_validation, limit, "validation")
+    return weights
 
 
-def _weights(weights: Array, name: str, n: int, of: str) -> Array:
-    if not isinstance(weights, np.ndarray) or weights.dtype != np.float32:
-        raise InvalidInput(f"{name} must be a float32 array.")
+def _weights(weights: Array, name: str, n: int, of: str, jobs: list[TrainingJob]) -> Array:
+    if not _is_real(weights):
+        raise InvalidInput(f"{name} must be a float32 or float64 array.")
     if weights.shape != (n,):
         raise InvalidInput(f"{name} has shape {weights.shape}; it needs ({n},), one for each {of}.")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InvalidInput(f"{name} must hold finite numbers of at least 0.")
+    _check_range(weights, jobs, name)
     return np.ascontiguousarray(weights)
 
 
-def _check_total(samples: Array | None, classes: Array | None, y: Array, rows: str) -> None:
-    of_classes = np.ones(1) if classes is None else classes[y]
-    total = np.sum(of_classes * np.float64(1) * (1 if samples is None else samples))
-    if not 0 < total < np.finfo(np.float32).max:
+def _check_total(weights: Weights, y: Array, limit: float, rows: str) -> None:
+    u = 1 if weights.samples is None else weights.samples
+    of_classes = np.ones(1) if weights.classes is None else weights.classes[y]
+    with np.errstate(over="ignore"):
+        total = np.sum(of_classes * np.float64(1) * u)
+    if not 0 < total < limit:
         raise InvalidInput(f"the {rows} rows weigh {total:g} in all; it must be above 0.")

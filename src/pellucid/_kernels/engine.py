@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
 
-import numpy as np
-
 from .._errors import InvalidInput, MissingDependency, PellucidWarning
 from .._shapes import Array
 from .binding import train_native
@@ -44,14 +42,16 @@ def train_networks(
 ) -> list[TrainingResult]:
     """Train many networks on the same rows, one network a thread.
 
-    ``X``: float32 (n, d_0), C-contiguous, finite. ``y``: integer labels (n,) for the categorical
-    likelihood, float32 (n, d_L) for the others. ``threads`` 0 means as many as there are
-    processors; the results do not depend on it. ``progress(done, total)`` hears the steps done
-    by all networks together, about ten times a second. Ctrl-C does not raise: what is done
-    comes back, with status "interrupted" where a network was not finished.
+    ``X``: (n, d_0), finite. ``y``: integer labels (n,) for the categorical likelihood, real numbers
+    (n, d_L) for the others. Real numbers are float32 or float64; each job is computed in the type
+    of its own ``parameters``, both kinds may share a call, and the rows are rounded where the job's
+    type is the narrower one. ``threads`` 0 means as many as there are processors; the results do
+    not depend on it. ``progress(done, total)`` hears the steps done by all networks together, about
+    ten times a second. Ctrl-C does not raise: what is done comes back, with status "interrupted"
+    where a network was not finished.
 
-    ``sample_weight`` (n,) and ``class_weight`` (d_L,), float32, make the training loss a weighted
-    mean (`weighting`); the validation loss takes the class weights alone.
+    ``sample_weight`` (n,) and ``class_weight`` (d_L,) make the training loss a weighted mean
+    (`weighting`); the validation loss takes the class weights alone.
 
     ``engine``: "kernel" (compiled), "reference" (the NumPy twin, which needs ``functions``) or
     "auto" (the kernel where it is built, else the twin with one warning).
@@ -148,7 +148,7 @@ def _train_all_reference(
             report()
 
     for job in jobs:
-        start(job, len(X), np.float32, validation is not None)  # refuses a state that does not fit
+        start(job, len(X), job.parameters.dtype, validation is not None)  # refuses a state that does not fit
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 

@@ -43,11 +43,12 @@ class LayerRecords:
 class TrainingJob:
     """Everything about the training of one network.
 
-    ``parameters`` is float32 and flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of
-    shape (d_out, d_in). ``activations`` holds one (name, parameters) pair for each hidden layer.
-    ``batch_size`` 0 means all rows at every step; ``clip_norm`` 0 means no limit; ``patience``
-    0 means no early stopping; ``seed`` starts the shuffling of minibatches
-    and dropout. ``state``, of an interrupted result of the same job, is where to go on from.
+    ``parameters`` is flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of shape (d_out,
+    d_in). Its type, float32 or float64, is the one that all of the job is computed in.
+    ``activations`` holds one (name, parameters) pair for each hidden layer. ``batch_size`` 0 means
+    all rows at every step; ``clip_norm`` 0 means no limit; ``patience`` 0 means no early stopping;
+    ``seed`` starts the shuffling of minibatches and dropout. ``state``, of an interrupted result of
+    the same job, is where to go on from.
     """
 
     widths: tuple[int, ...]
@@ -85,10 +86,15 @@ class TrainingJob:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """How much each training row (n,) and each class (d_L,) counts: float32, or None for 1 each."""
+    """How much each training row (n,) and each class (d_L,) counts, or None for 1 each."""
 
     samples: Array | None = None
     classes: Array | None = None
+
+    def in_type(self, dtype: Any) -> "Weights":
+        """The same weights in a job's own number type."""
+        each = (self.samples, self.classes)
+        return Weights(*(None if w is None else w.astype(dtype, copy=False) for w in each))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,27 +14,32 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <variant>
 #include <vector>
 
-#include "train.hpp"
+#include "dispatch.hpp"
 
 namespace pellucid {
+
+using AnyJob = std::variant<Job<float>, Job<double>>;
 
 class Pool {
 public:
     // The jobs must live until the pool is gone. Their `stop` and `progress` are set here.
-    Pool(const Kernel<float>& kernel, std::vector<Job<float>>& jobs) : kernel_(kernel), jobs_(jobs) {
+    Pool(const Kernels& kernels, std::vector<AnyJob>& jobs) : kernels_(kernels), jobs_(jobs) {
         outcomes_.assign(jobs.size(), Outcome{Status::interrupted, 0, 0});
         counters_ = std::make_unique<Counter[]>(jobs.size());
         for (size_t i = 0; i < jobs.size(); ++i) {
-            jobs[i].stop = &stop_;
-            jobs[i].progress = &counters_[i].steps;
-            counters_[i].steps = steps_before(jobs[i]);
+            std::visit([&](auto& job) {
+                job.stop = &stop_;
+                job.progress = &counters_[i].steps;
+                counters_[i].steps = steps_before(job);
+            }, jobs[i]);
         }
         order_.resize(jobs.size());
         std::iota(order_.begin(), order_.end(), size_t(0));
         std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
-            return predicted_cost(jobs[a]) > predicted_cost(jobs[b]);
+            return cost(jobs[a]) > cost(jobs[b]);
         });
     }
 
@@ -77,18 +82,21 @@ public:
     bool out_of_memory() const { return out_of_memory_; }
     const std::vector<Outcome>& outcomes() const { return outcomes_; }
 
-    static int64_t steps_before(const Job<float>& job) {
+    template <class Real>
+    static int64_t steps_before(const Job<Real>& job) {
         return job.resume.counters ? job.resume.counters[0] : 0;
     }
 
-    // Multiply-adds, and a constant for each tile of rows and each step.
-    static double predicted_cost(const Job<float>& job) {
+    // Multiply-adds, and a constant for each tile of rows and each step; in double twice as much.
+    template <class Real>
+    static double predicted_cost(const Job<Real>& job) {
         double weights = 0;
         for (int l = 0; l < job.n_layers; ++l)
             weights += double(job.widths[l] + 1) * job.widths[l + 1];
         const int64_t n = job.training.n;
         const double rows = double(job.batch_size && job.batch_size < n ? job.batch_size : n);
-        return double(job.steps - steps_before(job)) * (rows * (weights * 3 + 40) + weights * 40 + 1000);
+        const double step = rows * (weights * 3 + 40) + weights * 40 + 1000;
+        return double(job.steps - steps_before(job)) * step * (sizeof(Real) / sizeof(float));
     }
 
 private:
@@ -96,33 +104,58 @@ private:
         int64_t steps = 0;
     };
 
+    static double cost(const AnyJob& any) {
+        return std::visit([](const auto& job) { return predicted_cost(job); }, any);
+    }
+
+    // Memory that grows with what a thread's jobs need; nothing is kept when it grows.
+    class Workspace {
+    public:
+        ~Workspace() { std::free(memory_); }
+
+        void* at_least(size_t need) {
+            if (need > held_) {
+                std::free(memory_);
+                memory_ = std::aligned_alloc(64, (need + 63) / 64 * 64);
+                held_ = memory_ ? need : 0;
+            }
+            return memory_;
+        }
+
+    private:
+        void* memory_ = nullptr;
+        size_t held_ = 0;
+    };
+
+    // False where there is no memory for it.
+    template <class Real>
+    bool run(const Job<Real>& job, Workspace& workspace, Outcome& outcome) const {
+        const Kernel<Real>& kernel = kernels_.of<Real>();
+        void* memory = workspace.at_least(kernel.workspace_bytes(job));
+        if (memory) outcome = kernel.train(job, memory);
+        return memory;
+    }
+
     void work() {
-        void* memory = nullptr;
-        size_t held = 0;
+        Workspace workspace;
         for (;;) {
             const size_t at = next_.fetch_add(1, std::memory_order_relaxed);
             if (at >= order_.size() || __atomic_load_n(&stop_, __ATOMIC_RELAXED)) break;
-            const Job<float>& job = jobs_[order_[at]];
-            const size_t need = kernel_.workspace_bytes(job);
-            if (need > held) {
-                std::free(memory);
-                memory = std::aligned_alloc(64, (need + 63) / 64 * 64);
-                held = memory ? need : 0;
-            }
-            if (!memory) {
+            Outcome& outcome = outcomes_[order_[at]];
+            const bool ran = std::visit(
+                [&](const auto& job) { return run(job, workspace, outcome); }, jobs_[order_[at]]);
+            if (!ran) {
                 out_of_memory_ = true;
                 stop();
                 break;
             }
-            outcomes_[order_[at]] = kernel_.train(job, memory);
         }
-        std::free(memory);
         const std::lock_guard lock(mutex_);
         if (--running_ == 0) done_.notify_all();
     }
 
-    const Kernel<float>& kernel_;
-    std::vector<Job<float>>& jobs_;
+    const Kernels kernels_;
+    std::vector<AnyJob>& jobs_;
     std::vector<Outcome> outcomes_;
     std::unique_ptr<Counter[]> counters_;
     std::vector<size_t> order_;

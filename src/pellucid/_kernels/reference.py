@@ -32,12 +32,14 @@ def train_reference(
     stopped: Callable[[], bool] = lambda: False,
     stepped: Callable[[], None] = lambda: None,
     weights: Weights = _NO_WEIGHTS,
-    dtype: Any = np.float32,
+    dtype: Any = None,
 ) -> TrainingResult:
     """Train one network; ``stopped`` is asked and ``stepped`` told once a step.
 
-    float64 (``dtype``) is for oracles; the kernel computes in float32.
+    Everything is computed in the type of the job's parameters, or in ``dtype``, for oracles.
     """
+    dtype = job.parameters.dtype if dtype is None else dtype
+    weights = weights.in_type(dtype)
     as_targets = np.int64 if job.likelihood == "categorical" else dtype
     if validation is not None:
         validation = validation[0].astype(dtype), validation[1].astype(as_targets)

@@ -1,7 +1,7 @@
 // The training kernel's interface: plain data in, plain data out; Real is float or double.
 //
 // No Python, no threads, no operating system, no allocation: the caller owns every array. The
-// same sources are compiled once per instruction set; each object offers one `Kernel` table.
+// same sources are compiled once per instruction set and type; each object offers one `Kernel`.
 #pragma once
 
 #include <cstddef>

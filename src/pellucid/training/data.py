@@ -1,4 +1,8 @@
-"""Rows as the engine wants them: float32 inputs, checked targets, and the likelihood they fit."""
+"""Rows as the engine wants them: real inputs, checked targets, and the likelihood they fit.
+
+float32 rows stay as they are and others become float64; the engine rounds them to the number type
+of each network.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._kernels import ReferenceFunctions
-from .._shapes import Array, Float32
+from .._shapes import Array, Float
 from ..likelihoods import Likelihood, as_likelihood
 from ..network import Activation
 
@@ -19,14 +23,14 @@ _MANY_CLASSES = 1000  # labels beyond this and beyond the number of rows are no 
 class TrainingData:
     """Training rows, validation rows or None, their likelihood, and the output width."""
 
-    X: Float32[Array, "n d_in"]
+    X: Float[Array, "n d_in"]
     y: Array
-    X_validation: Float32[Array, "n_validation d_in"] | None
+    X_validation: Float[Array, "n_validation d_in"] | None
     y_validation: Array | None
     likelihood: Likelihood
     d_out: int
-    sample_weight: Float32[Array, " n"] | None = None
-    class_weight: Float32[Array, " d_out"] | None = None
+    sample_weight: Float[Array, " n"] | None = None
+    class_weight: Float[Array, " d_out"] | None = None
 
     @property
     def functions(self) -> ReferenceFunctions:
@@ -92,7 +96,7 @@ def _weights(weights: ArrayLike | None, name: str, n: int, of: str) -> Array | N
         )
     if not np.isfinite(numbers).all() or (numbers < 0).any():
         raise InvalidInput(f"{name} holds {numbers.min():g}; it needs finite numbers from 0 up.")
-    return _as_float32(numbers, name)
+    return _as_real(numbers)
 
 
 def _usual_likelihood(y: Array) -> str:
@@ -120,7 +124,7 @@ def _array(values: ArrayLike, name: str) -> Array:
         raise InvalidInput(f"{name} has rows of different lengths; give all the same.") from None
 
 
-def _inputs(X: ArrayLike, name: str) -> Float32[Array, "n d_in"]:
+def _inputs(X: ArrayLike, name: str) -> Float[Array, "n d_in"]:
     rows = _array(X, name)
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise InvalidInput(
@@ -132,13 +136,12 @@ def _inputs(X: ArrayLike, name: str) -> Float32[Array, "n d_in"]:
         raise InvalidInput(
             f"{name} holds {rows[i, j]} in row {i}, column {j}; fill or drop such rows first."
         )
-    return _as_float32(rows, name)
+    return _as_real(rows)
 
 
-def _as_float32(values: Array, name: str) -> Array:
-    if values.size and np.abs(values, dtype=np.float64).max() > np.finfo(np.float32).max:
-        raise InvalidInput(f"{name} holds numbers beyond 3.4e38, float32's range; scale them down.")
-    return np.ascontiguousarray(values, dtype=np.float32)
+def _as_real(values: Array) -> Float[Array, "..."]:
+    kept = values.dtype if values.dtype in (np.float32, np.float64) else np.float64
+    return np.ascontiguousarray(values, dtype=kept)
 
 
 def _targets(y: ArrayLike, name: str) -> Array:
@@ -159,4 +162,4 @@ def _checked(family: Likelihood, y: Array, d_out: int, rows: Array, pair: str) -
     targets = family.check_targets(y, d_out)
     if family.target_kind == "label":
         return targets
-    return _as_float32(targets, "y")
+    return _as_real(targets)

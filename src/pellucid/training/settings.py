@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InvalidInput
-from .._kernels import n_parameters
+from .._kernels import DTYPES, n_parameters
 from .._kernels.schedules import learning_rate
 from ..network import SCHEMES, Activation, as_activation
 from .optimizers import OPTIMIZERS
@@ -21,7 +21,8 @@ class Settings:
     """How one network is trained. Rates and penalties are torch's, of the same names.
 
     `hidden` are the hidden widths, `batch_size` None means all rows in every step, and `seed`
-    drives the initial weights, the order of the rows and dropout.
+    drives the initial weights, the order of the rows and dropout. `dtype` is the number type
+    that everything of the network is computed in.
     """
 
     hidden: tuple[int, ...]
@@ -29,6 +30,7 @@ class Settings:
     learning_rate: float = 0.01
     activation: str | Activation = "relu"
     scheme: str = "torch"
+    dtype: str = "float32"
     optimizer: str = "adam"
     momentum: float = 0.0
     nesterov: bool = False
@@ -72,7 +74,12 @@ class Settings:
 MOST_PARAMETERS = 500_000_000
 """Two gigabytes of float32, before the optimizer's own."""
 
-_CHOICES = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "scheme": SCHEMES}
+_CHOICES = {
+    "optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
+    "scheme": SCHEMES,
+    "dtype": dict.fromkeys(DTYPES),
+}
 _WHOLE = {
     "seed": -math.inf,
     "steps": 0,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _kernels
@@ -45,7 +44,7 @@ def train(
     ----------
     network
         Widths `[d_0, ..., d_L]` of a network to initialize, or a `Network` to go on from, which
-        brings its own activations.
+        brings its own activations. The setting `dtype` decides the number type of both.
     X, y
         Inputs (n, d_in) and targets: whole-number labels (n,), or real numbers (n,) or (n, d_out).
     likelihood
@@ -68,10 +67,7 @@ def train(
     """
     widths = network.widths if isinstance(network, Network) else _widths(network)
     one = settings_from(settings | {"hidden": widths[1:-1]})
-    if isinstance(network, Network):
-        start = network
-    else:
-        start = initialize(widths, activation=one.activation, scheme=one.scheme, seed=one.seed)
+    start = network if isinstance(network, Network) else _initial(widths, one)
     data = training_data(X, y, likelihood, start.d_out, validation, sample_weight, class_weight)
     return _run([(one, start)], data, threads, progress, engine)[0]
 
@@ -85,6 +81,7 @@ def train_many(
     learning_rate: Any = 0.01,
     activation: Any = "relu",
     scheme: Any = "torch",
+    dtype: Any = "float32",
     optimizer: Any = "adam",
     momentum: Any = 0.0,
     nesterov: Any = False,
@@ -148,7 +145,8 @@ def train_many(
     arguments = dict(locals())
     grid = settings_grid({f.name: arguments[f.name] for f in fields(Settings)})
     data = training_data(X, y, likelihood, None, validation, sample_weight, class_weight)
-    jobs = [(one, _initial(one, data)) for one in grid]
+    n_inputs = data.X.shape[1]
+    jobs = [(one, _initial((n_inputs, *one.hidden, data.d_out), one)) for one in grid]
     return Grid(tuple(_run(jobs, data, threads, progress, engine)))
 
 
@@ -164,12 +162,12 @@ def _widths(widths: Any) -> tuple[int, ...]:
     return widths
 
 
-def _initial(settings: Settings, data: TrainingData) -> Network:
-    widths = (data.X.shape[1], *settings.hidden, data.d_out)
+def _initial(widths: Sequence[int], settings: Settings) -> Network:
+    """Drawn in float32 whatever the setting, so that both types start from the same numbers."""
     check_size(widths)
     return initialize(
         widths, activation=settings.activation, scheme=settings.scheme, seed=settings.seed
-    )
+    ).astype(settings.dtype)
 
 
 def _run(
@@ -196,7 +194,7 @@ def _run(
         )
     return [
         Run(
-            network=network.astype("float32").with_parameters(result.parameters),
+            network=network.astype(settings.dtype).with_parameters(result.parameters),
             history=History(result.steps, result.losses, result.validation_losses),
             settings=settings,
             likelihood=data.likelihood.name,
@@ -221,7 +219,7 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         )
     return _kernels.TrainingJob(
         widths=network.widths,
-        parameters=network.parameters().astype(np.float32),
+        parameters=network.parameters().astype(settings.dtype),
         activations=tuple((a.name, a.parameters) for a in network.activations),
         likelihood=data.likelihood.name,
         batch_size=settings.batch_size or 0,

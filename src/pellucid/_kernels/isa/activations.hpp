@@ -45,13 +45,13 @@ PELLUCID_INLINE Pair activation(vf z, vf a, vf b) {
         return {select(right, z, below), select(right, one, a * (e.scale * e.m + e.scale))};
     } else if constexpr (A == Activation::gelu) {
         // z Phi(z); Phi(z) + z phi(z), with phi the standard normal density
-        constexpr real root_half = 0.707106781f, inverse_root_2pi = 0.398942280f;
+        constexpr real root_half = 0.70710678118654752, inverse_root_2pi = 0.39894228040143268;
         const vf gaussian = exp(-0.5f * z * z);
         const vf Phi = 0.5f + 0.5f * erf(z * root_half, gaussian);
         return {z * Phi, Phi + z * gaussian * inverse_root_2pi};
     } else if constexpr (A == Activation::gelu_tanh) {
         // z (1 + tanh u) / 2 with u = sqrt(2 / pi) (z + .044715 z^3)
-        constexpr real c = 0.797884561f, k = 0.044715f;
+        constexpr real c = 0.79788456080286536, k = 0.044715;
         // 1 - tanh^2 as 4 e / (1 + e)^2 with e = e^(-2 |u|): 1 - t t cancels, and the factor
         // z u' makes that visible.
         const vf u = c * (z + k * z * z * z), slope_of_u = c * (1.0f + 3.0f * k * z * z);

@@ -39,11 +39,12 @@ void drop(const Dropout& dropout, int layer, int64_t first, int width, real* h, 
     const vf scale = all(real(1 / (1 - dropout.rate))), zero{};
     vu rows[VB];
     for (int v = 0; v < VB; ++v)
-        rows[v] = scramble((vu(lane_numbers()) + uint32_t(first + v * L)) ^ of_rows);
+        rows[v] = scramble((__builtin_convertvector(lane_numbers(), vu) + uint32_t(first + v * L)) ^ of_rows);
     for (int unit = 0; unit < width; ++unit) {
         const uint32_t offset = uint32_t(unit) * 0x9E3779B9u ^ of_units;
         for (int v = 0; v < VB; ++v) {
-            const vi bits = vi(scramble(rows[v] + offset) >> 8);  // 24 of them
+            const vu random = scramble(rows[v] + offset);
+            const vi bits = __builtin_convertvector(random >> 8, vi);  // 24 of them
             const vf factor = select(bits >= limit, scale, zero);
             const int64_t at = (int64_t(unit) * VB + v) * L;
             store(h + at, load(h + at) * factor);

@@ -1,7 +1,7 @@
 // Weight gradients, dW(o, i) = sum over rows of delta_o x_i, in two ways.
 //
 // Lanes: one accumulator vector for each weight, whose lanes are partial sums; they are added up
-// once a step. Nothing is transposed, but the accumulators take 4 L bytes a weight: good while
+// once a step. Nothing is transposed, but the accumulators take a vector a weight: good while
 // they stay in the first cache and a step has several tiles.
 // Wide: x is transposed to [row][unit] and delta broadcast, an outer product a row, added to the
 // gradient itself. The transposition pays when many outputs share it.

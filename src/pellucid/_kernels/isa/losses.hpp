@@ -117,7 +117,7 @@ PELLUCID_INLINE RowLoss bernoulli(const real* z, int k, const real* y, vf weight
 // Per output, unit variance: (y - mu)^2 / 2 + ln(2 pi) / 2, gradient mu - y.
 template <int R>
 PELLUCID_INLINE RowLoss gaussian(const real* z, int k, const real* y, vf weight, real* delta) {
-    constexpr real half_log_2pi = 0.918938533f;
+    constexpr real half_log_2pi = 0.91893853320467274;
     RowLoss row{};
     for (int c = 0; c < k; ++c) {
         const vf d = load(z + c * R) - load(y + c * R);

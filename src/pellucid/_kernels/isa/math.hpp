@@ -1,30 +1,31 @@
 // exp, log, tanh and erf on vectors, to a few units in the last place.
 //
 // Polynomials in vectors take .7 ns an element where libm in a scalar loop takes 13 to 15 (tanh,
-// erf). Coefficients: Chebyshev interpolation in 50 digits of the function that each comment
-// names, on the stated interval; the stated error is the interpolation's, below float32's 6e-8.
+// erf). The code is the same in float and double; coefficients.hpp has the numbers.
 #pragma once
 
-#include "vec.hpp"
+#include "coefficients.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
+using C = Coefficients<real>;
+
 // Horner's rule; the highest coefficient comes first.
-PELLUCID_INLINE vf horner(vf, vf value) { return value; }
-template <class... Rest>
-PELLUCID_INLINE vf horner(vf x, vf value, real next, Rest... rest) {
-    return horner(x, value * x + next, rest...);
+template <size_t N>
+PELLUCID_INLINE vf polynomial(vf x, const real (&c)[N]) {
+    vf value = all(c[0]);
+    for (size_t k = 1; k < N; ++k) value = value * x + c[k];
+    return value;
 }
-template <class... Rest>
-PELLUCID_INLINE vf polynomial(vf x, real first, Rest... rest) {
-    return horner(x, all(first), rest...);
-}
+
+PELLUCID_INLINE float root_of(float x) { return __builtin_sqrtf(x); }
+PELLUCID_INLINE double root_of(double x) { return __builtin_sqrt(x); }
 
 // sqrt(x) for x >= 0.
 PELLUCID_INLINE vf square_root(vf x) {
     if constexpr (L < 16) {
         vf root;
-        for (int i = 0; i < L; ++i) root[i] = __builtin_sqrtf(x[i]);  // one instruction for all
+        for (int i = 0; i < L; ++i) root[i] = root_of(x[i]);  // one instruction for all
         return root;
     }
     // The division that follows in Adam waits for the same slow unit as a hardware square root,
@@ -45,20 +46,19 @@ struct Reduced {
 };
 
 PELLUCID_INLINE Reduced reduce(vf x) {
-    constexpr real log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    constexpr real magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-    // Below -87.7 n is -127, whose bits are those of 0: e^x is exactly 0 there.
-    x = min(all(88.0f), max(all(-88.0f), x));
-    const vf shifted = x * log2_e + magic;
-    const vf n = shifted - magic;
-    const vf r = (x - n * ln2_high) - n * ln2_low;
-    const vi bits = (as_integer(shifted) - as_integer(all(magic)) + 127) << 23;
-    // (e^r - 1 - r) / r^2 on |r| < .35; error of e^r below 9e-9
-    const vf q = polynomial(r, 0.00139269266f, 0.00836377387f, 0.0416665501f, 0.166665734f, 0.5f);
+    constexpr real log2_e = 1.4426950408889634074;
+    // Below -87.7 (double: -708.7) n is -127 (-1023), whose bits are those of 0: e^x is exactly 0.
+    x = min(all(C::largest_exponent), max(all(-C::largest_exponent), x));
+    const vf shifted = x * log2_e + C::magic;
+    const vf n = shifted - C::magic;
+    const vf r = (x - n * C::ln2_high) - n * C::ln2_low;
+    const vi bits = (as_integer(shifted) - as_integer(all(C::magic)) + C::bias) << C::mantissa_bits;
+    const vf q = polynomial(r, C::exp);  // (e^r - 1 - r) / r^2
     return {as_float(bits), r * r * q + r};
 }
 
-// e^x for x <= 88 (above, e^88); its callers need x <= 0 only. Terms below 2^-126 are flushed.
+// e^x for x <= 88 (above, e^88; in double 709); its callers need x <= 0 only. Numbers below the
+// normal ones are flushed.
 PELLUCID_INLINE vf exp(vf x) {
     const Reduced e = reduce(x);
     return e.scale * e.m + e.scale;
@@ -72,24 +72,19 @@ PELLUCID_INLINE vf expm1(vf x) {
 
 // ln x for finite normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh(s).
 PELLUCID_INLINE vf log(vf x) {
-    constexpr real ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     const vi bits = as_integer(x);
-    const vi e = (bits - 0x3f3504f3) >> 23;
-    const vf m = as_float(bits - (e << 23));
+    const vi e = (bits - C::root_half_bits) >> C::mantissa_bits;
+    const vf m = as_float(bits - (e << C::mantissa_bits));
     const vf s = (m - 1.0f) / (m + 1.0f), s2 = s * s;
-    // (2 atanh(s) - 2 s) / s^3 on s^2 < .0295; error below 2e-11
-    const vf p = polynomial(s2, 0.233329128f, 0.285507308f, 0.400001226f, 0.666666666f);
+    const vf p = polynomial(s2, C::log);  // (2 atanh(s) - 2 s) / s^3
     const vf n = to_float(e);
-    return n * ln2_high + (2.0f * s + (s * s2 * p + n * ln2_low));
+    return n * C::ln2_high + (2.0f * s + (s * s2 * p + n * C::ln2_low));
 }
 
 // ln(1 + u) for 0 <= u <= 1: 2 atanh(s) with s = u / (2 + u) <= 1/3.
 PELLUCID_INLINE vf log1p(vf u) {
     const vf s = u / (2.0f + u), s2 = s * s;
-    // (2 atanh(s) - 2 s) / s^3 on s^2 < 1/9; error below 1.1e-11
-    const vf p = polynomial(s2, 0.207876169f, 0.174647025f, 0.222647112f, 0.285703057f,
-                            0.400000108f, 0.666666667f);
-    return 2.0f * s + s * s2 * p;
+    return 2.0f * s + s * s2 * polynomial(s2, C::log1p);
 }
 
 // tanh |x| = -m / (2 + m) with m = e^(-2 |x|) - 1. (1 - 2 / (1 + e^(2x)) cancels near 0:
@@ -101,15 +96,10 @@ PELLUCID_INLINE vf tanh(vf x) {
 
 // erf(x); `gaussian` is e^(-x^2), which its callers have at hand.
 PELLUCID_INLINE vf erf(vf x, vf gaussian) {
-    const vf a = min(all(4.0f), abs(x));  // erf(4) = 1 - 1.5e-8
-    const vf a2 = a * a;
-    // erf(a) / a in a^2 on [0, 1]; error below 2e-9
-    const vf small = a * polynomial(a2, 7.87587506e-05f, -0.000801686429f, 0.00518908742f,
-                                    -0.026854212f, 0.112835947f, -0.376126267f, 1.12837917f);
-    // erfc(a) e^(a^2) / t in t = 1 / (1 + 0.4 a) on 1 <= a <= 4; error below 3e-9
-    const vf t = 1.0f / (1.0f + 0.4f * a);
-    const vf tail = t * polynomial(t, -0.107933622f, 0.215714927f, 0.0466593762f, 0.185248253f,
-                                   0.209947171f, 0.224335012f, 0.225831556f);
+    const vf a = min(all(C::erf_is_1), abs(x));
+    const vf small = a * polynomial(a * a, C::erf);
+    const vf t = 1.0f / (1.0f + real(0.4) * a);
+    const vf tail = t * polynomial(t, C::erfc);  // erfc(a) e^(a^2)
     return copy_sign(select(a < 1.0f, small, 1.0f - tail * gaussian), x);
 }
 

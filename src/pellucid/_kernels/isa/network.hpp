@@ -45,7 +45,7 @@ struct Network {
 inline bool wide_is_cheaper(int n_in, int n_out, int64_t tiles) {
     if (n_in < L) return false;
     const double weights = double(n_in) * n_out, padding = double(padded(n_in)) / n_in;
-    const double first_cache = weights * L * 4 < 32768 ? 1.0 : 3.0;
+    const double first_cache = weights * L * sizeof(real) < 32768 ? 1.0 : 3.0;
     const double by_lanes = tiles * weights * (2 + first_cache) + 2.5 * weights;
     const double by_wide = tiles * (weights * padding * 2.2 + n_in * 20.0);
     return by_wide < by_lanes;
@@ -81,7 +81,7 @@ inline int choose_vb(const Job& job, int64_t batch) {
         if (job.widths[l] > widest) widest = job.widths[l];
     if (batch <= L) return 1;
     if (batch <= 2 * L) return 2;
-    return widest * L * 16 > 32768 ? 2 : 4;
+    return size_t(widest) * L * 4 * sizeof(real) > 32768 ? 2 : 4;
 }
 
 inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {

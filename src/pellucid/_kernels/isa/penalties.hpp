@@ -17,7 +17,7 @@ inline void add_l1(real l1, const real* parameters, real* gradient, int64_t n) {
     }
 }
 
-// Euclid's norm, summed in double: a float's square may overflow.
+// Euclid's norm, summed in double: a float's square may overflow in float.
 inline double norm(const real* g, int64_t n) {
     double sums[L] = {}, total = 0;
     for (int64_t i = 0; i < n; i += L)

@@ -25,9 +25,17 @@ typedef PELLUCID_REAL real;  // float or double
 constexpr int L = PELLUCID_LANES;
 constexpr bool many_registers = PELLUCID_REGISTERS >= 32;
 
-typedef real vf __attribute__((vector_size(L * 4)));
-typedef int32_t vi __attribute__((vector_size(L * 4)));
-typedef real vf_anywhere __attribute__((vector_size(L * 4), aligned(4), may_alias));
+// Integers as wide as the numbers: masks, labels, and the bits of a number.
+template <size_t BYTES> struct IntegerOf { using type = int64_t; };
+template <> struct IntegerOf<4> { using type = int32_t; };
+using integer = IntegerOf<sizeof(real)>::type;
+constexpr integer sign_bit = integer(1) << (8 * sizeof(real) - 1);
+
+typedef real vf __attribute__((vector_size(L * sizeof(real))));
+typedef integer vi __attribute__((vector_size(L * sizeof(real))));
+typedef real vf_anywhere
+    __attribute__((vector_size(L * sizeof(real)), aligned(sizeof(real)), may_alias));
+typedef int32_t vi32 __attribute__((vector_size(L * 4)));
 
 PELLUCID_INLINE vf load(const real* p) { return *reinterpret_cast<const vf*>(p); }
 PELLUCID_INLINE void store(real* p, vf a) { *reinterpret_cast<vf*>(p) = a; }
@@ -35,16 +43,23 @@ PELLUCID_INLINE vf load_anywhere(const real* p) {
     return *reinterpret_cast<const vf_anywhere*>(p);
 }
 PELLUCID_INLINE void store_anywhere(real* p, vf a) { *reinterpret_cast<vf_anywhere*>(p) = a; }
-PELLUCID_INLINE vi load_integers(const int32_t* p) { return *reinterpret_cast<const vi*>(p); }
+PELLUCID_INLINE vi load_integers(const int32_t* p) {
+    return __builtin_convertvector(*reinterpret_cast<const vi32*>(p), vi);
+}
 
 // x - 0 is x for every x; x + 0 is not (x = -0), and costs an instruction (measured: 30 %).
 PELLUCID_INLINE vf all(real x) { return x - vf{}; }
-PELLUCID_INLINE vi all(int32_t x) { return x - vi{}; }
 
 // Both keep a nan in their second argument, so that a diverged network cannot hide behind a clamp.
 #if defined(__AVX512F__)  // GCC 12 makes two instructions of the portable form here (measured: 5 %)
-PELLUCID_INLINE vf max(vf bound, vf x) { return vf(_mm512_max_ps(__m512(bound), __m512(x))); }
-PELLUCID_INLINE vf min(vf bound, vf x) { return vf(_mm512_min_ps(__m512(bound), __m512(x))); }
+PELLUCID_INLINE vf max(vf bound, vf x) {
+    if constexpr (sizeof(real) == 4) return vf(_mm512_max_ps(__m512(bound), __m512(x)));
+    return vf(_mm512_max_pd(__m512d(bound), __m512d(x)));
+}
+PELLUCID_INLINE vf min(vf bound, vf x) {
+    if constexpr (sizeof(real) == 4) return vf(_mm512_min_ps(__m512(bound), __m512(x)));
+    return vf(_mm512_min_pd(__m512d(bound), __m512d(x)));
+}
 #else
 PELLUCID_INLINE vf max(vf bound, vf x) { return bound > x ? bound : x; }
 PELLUCID_INLINE vf min(vf bound, vf x) { return bound < x ? bound : x; }
@@ -52,11 +67,16 @@ PELLUCID_INLINE vf min(vf bound, vf x) { return bound < x ? bound : x; }
 PELLUCID_INLINE vf select(vi mask, vf a, vf b) { return mask ? a : b; }
 PELLUCID_INLINE vf as_float(vi a) { return reinterpret_cast<vf>(a); }
 PELLUCID_INLINE vi as_integer(vf a) { return reinterpret_cast<vi>(a); }
-PELLUCID_INLINE vf abs(vf a) { return as_float(as_integer(a) & 0x7fffffff); }
+PELLUCID_INLINE vf abs(vf a) { return as_float(as_integer(a) & ~sign_bit); }
 PELLUCID_INLINE vf copy_sign(vf magnitude, vf sign) {
-    return as_float(as_integer(magnitude) | (as_integer(sign) & int32_t(0x80000000)));
+    return as_float(as_integer(magnitude) | (as_integer(sign) & sign_bit));
 }
-PELLUCID_INLINE vf to_float(vi a) { return __builtin_convertvector(a, vf); }
+// |a| < 2^51 in double: only AVX-512 converts 64-bit integers, but the exponent of 1.5 * 2^52 does.
+PELLUCID_INLINE vf to_float(vi a) {
+    if constexpr (sizeof(real) == 4) return __builtin_convertvector(a, vf);
+    const vf magic = all(real(6755399441055744.0));
+    return as_float(a + as_integer(magic)) - magic;
+}
 
 using Lanes = std::make_integer_sequence<int, L>;
 
