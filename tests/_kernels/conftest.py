@@ -17,7 +17,19 @@ NO_WEIGHTS = Weights()
 FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.as_likelihood)
 
 
-def make_job(widths, activation="relu", likelihood="categorical", weights=0, scale=1.0, **settings):
+#: what the kernel and its twin may differ by after a few steps
+TOLERANCES = {"float32": 2e-4, "float64": 1e-10}
+
+
+def make_job(
+    widths,
+    activation="relu",
+    likelihood="categorical",
+    weights=0,
+    scale=1.0,
+    dtype="float32",
+    **settings,
+):
     """A job with random parameters (seed `weights`) of about the size that torch gives."""
     rng = np.random.default_rng(weights)
     blocks = []
@@ -27,7 +39,7 @@ def make_job(widths, activation="relu", likelihood="categorical", weights=0, sca
     settings = {"optimizer": "adam", "learning_rate": 0.01, "steps": 20} | settings
     return TrainingJob(
         widths=tuple(widths),
-        parameters=np.concatenate(blocks).astype(np.float32),
+        parameters=np.concatenate(blocks).astype(np.float32).astype(dtype),
         activations=((of.name, of.parameters),) * (len(widths) - 2),
         likelihood=likelihood,
         **settings,
@@ -50,8 +62,13 @@ def instruction_sets():
     return native_module().instruction_sets()
 
 
-def reference(X, y, job, dtype=np.float32, **options):
-    """The twin's result; float64 for an oracle."""
+def in_type(job, dtype):
+    """The same job, starting from the same numbers, computed in another type."""
+    return replace(job, parameters=job.parameters.astype(dtype))
+
+
+def reference(X, y, job, dtype=None, **options):
+    """The twin's result in the job's type; dtype float64 for an oracle."""
     return train_reference(X, y, job, FUNCTIONS, dtype=dtype, **options)
 
 
@@ -60,8 +77,10 @@ def kernel(X, y, job, **options):
     return train_networks(X, y, [job], engine="kernel", **options)[0]
 
 
-def assert_close(result, expected, tolerance=2e-4):
-    """Same records, same status, numbers equal to float32's precision over a few steps."""
+def assert_close(result, expected, tolerance=None):
+    """Same records, status and type, numbers equal to the type's precision over a few steps."""
+    assert result.parameters.dtype == expected.parameters.dtype
+    tolerance = tolerance or TOLERANCES[result.parameters.dtype.name]
     for name in ("status", "steps_done", "best_step"):
         assert getattr(result, name) == getattr(expected, name)
     np.testing.assert_array_equal(result.steps, expected.steps)
@@ -72,15 +91,21 @@ def assert_close(result, expected, tolerance=2e-4):
 
 
 def assert_kernel_is_twin(X, y, job, tolerance=2e-4, weights=NO_WEIGHTS, **options):
-    """On every instruction set of this machine the kernel gives what the twin gives."""
+    """On every instruction set of this machine and in both types the kernel is its twin.
+
+    `tolerance` is for float32; float64's is smaller in proportion.
+    """
     validation = options.get("X_validation"), options.get("y_validation")
     validation = None if validation[0] is None else validation
-    expected = reference(X, y, job, validation=validation, weights=weights)
     options |= {"sample_weight": weights.samples, "class_weight": weights.classes}
-    with pytest.MonkeyPatch.context() as environment:
-        for isa in instruction_sets():
-            environment.setenv("PELLUCID_ISA", isa)
-            assert_close(kernel(X, y, job, **options), expected, tolerance)
+    for dtype, usual in TOLERANCES.items():
+        typed = in_type(job, dtype)
+        expected = reference(X, y, typed, validation=validation, weights=weights)
+        with pytest.MonkeyPatch.context() as environment:
+            for isa in instruction_sets():
+                environment.setenv("PELLUCID_ISA", isa)
+                got = kernel(X, y, typed, **options)
+                assert_close(got, expected, tolerance * usual / TOLERANCES["float32"])
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +134,7 @@ def toolbox():
         functions=FUNCTIONS,
         make_job=make_job,
         replace=replace,
+        in_type=in_type,
         make_data=make_data,
         reference=reference,
         kernel=kernel,

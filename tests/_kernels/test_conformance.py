@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from pellucid._kernels.checks import ACTIVATION_PARAMETERS, LIKELIHOODS, OPTIMIZERS
+from pellucid._kernels.checks import ACTIVATION_PARAMETERS, DTYPES, LIKELIHOODS, OPTIMIZERS
 from pellucid.network import ACTIVATIONS
 
 OPTIMIZER_SETTINGS = {
@@ -75,22 +75,25 @@ def test_the_tables_of_python_and_the_compiled_module_agree(native):
         assert ACTIVATION_PARAMETERS[name] == len(family.defaults)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
 @pytest.mark.parametrize("optimizer", list(OPTIMIZER_SETTINGS))
-def test_kernel_and_twin_take_the_same_20_steps(toolbox, activation, likelihood, optimizer):
+def test_kernel_and_twin_take_the_same_20_steps(toolbox, activation, likelihood, optimizer, dtype):
     widths = WIDTHS[likelihood]
     X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
-    job = toolbox.make_job(widths, activation, likelihood, **OPTIMIZER_SETTINGS[optimizer])
+    settings = OPTIMIZER_SETTINGS[optimizer] | {"dtype": dtype}
+    job = toolbox.make_job(widths, activation, likelihood, **settings)
     toolbox.assert_close(toolbox.kernel(X, y, job), toolbox.reference(X, y, job))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
-def test_kernel_and_twin_agree_in_minibatches(toolbox, activation, likelihood):
+def test_kernel_and_twin_agree_in_minibatches(toolbox, activation, likelihood, dtype):
     widths = WIDTHS[likelihood]
     X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
-    job = toolbox.make_job(widths, activation, likelihood, batch_size=19, seed=3)
+    job = toolbox.make_job(widths, activation, likelihood, batch_size=19, seed=3, dtype=dtype)
     toolbox.assert_close(toolbox.kernel(X, y, job), toolbox.reference(X, y, job))
 
 
@@ -151,23 +154,24 @@ def torch_run(X, y, job):
     return np.array(losses), nn.utils.parameters_to_vector(parameters).detach().numpy()
 
 
-def assert_twin_is_torch(toolbox, job, likelihood):
+def assert_both_engines_are_torch(toolbox, job, likelihood):
     widths = WIDTHS[likelihood]
     X, y = toolbox.make_data(40, widths[0], widths[-1], likelihood)
     losses, parameters = torch_run(X, y, job)
-    result = toolbox.reference(X, y, job, dtype=np.float64)
-    np.testing.assert_allclose(result.losses[:-1], losses, rtol=1e-9)
-    np.testing.assert_allclose(result.parameters, parameters, rtol=1e-7, atol=1e-9)
+    job = toolbox.in_type(job, np.float64)
+    for result in (toolbox.reference(X, y, job), toolbox.kernel(X, y, job)):
+        np.testing.assert_allclose(result.losses[:-1], losses, rtol=1e-9)
+        np.testing.assert_allclose(result.parameters, parameters, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("optimizer", list(OPTIMIZER_SETTINGS))
-def test_twin_in_float64_is_torch_step_by_step(toolbox, likelihood, optimizer):
+def test_both_engines_in_float64_are_torch_step_by_step(toolbox, likelihood, optimizer):
     job = toolbox.make_job(WIDTHS[likelihood], "tanh", likelihood, **OPTIMIZER_SETTINGS[optimizer])
-    assert_twin_is_torch(toolbox, job, likelihood)
+    assert_both_engines_are_torch(toolbox, job, likelihood)
 
 
 @pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
-def test_twin_in_float64_is_torch_for_each_activation(toolbox, activation):
+def test_both_engines_in_float64_are_torch_for_each_activation(toolbox, activation):
     job = toolbox.make_job(WIDTHS["categorical"], activation)
-    assert_twin_is_torch(toolbox, job, "categorical")
+    assert_both_engines_are_torch(toolbox, job, "categorical")

@@ -54,6 +54,41 @@ def test_a_network_keeps_its_own_activations_per_layer(rows):
     assert [a.name for a in run.network.activations] == ["tanh", "tanh"]
 
 
+@pytest.mark.parametrize("scheme", ["torch", "he_normal"])
+def test_both_types_start_from_the_same_numbers(rows, scheme):
+    narrow, wide = (small(rows, steps=0, dtype=t, scheme=scheme) for t in ("float32", "float64"))
+    assert (narrow.network.dtype, wide.network.dtype) == (np.float32, np.float64)
+    assert narrow.network == wide.network
+
+
+def test_the_setting_decides_the_type_of_a_given_network(rows):
+    start = small(rows, dtype="float64").network
+    assert pellucid.train(start, *rows, steps=1).network.dtype == np.float32
+    assert pellucid.train(start, *rows, steps=0, dtype="float64").network == start
+
+
+def test_a_grid_may_hold_both_types(rows):
+    grid = pellucid.train_many(*rows, hidden=[[5]], dtype=["float32", "float64"], steps=40)
+    for run in grid:
+        one = pellucid.train([2, 5, 2], *rows, dtype=run.settings.dtype, steps=40)
+        assert run.network.dtype == run.settings.dtype
+        np.testing.assert_array_equal(run.network.parameters(), one.network.parameters())
+    assert grid.to_frame()["dtype"].to_list() == ["float32", "float64"]
+    assert 0 < abs(grid[0].loss - grid[1].loss) < 1e-4
+
+
+def test_float64_reaches_what_float32_cannot():
+    """The residual of a plane without noise goes down to float64's rounding."""
+    data = pellucid.datasets.plane(50, seed=0, noise=0.0)
+    settings = {"optimizer": "sgd", "learning_rate": 0.3, "steps": 800}
+    runs = [
+        pellucid.train([2, 1], data.X, data.y, dtype=dtype, **settings)
+        for dtype in ("float32", "float64")
+    ]
+    narrow, wide = (np.abs(run.network(data.X)[:, 0] - data.y).max() for run in runs)
+    assert wide < 1e-14 < 1e-9 < narrow
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_each_optimizer_lowers_the_loss(rows, optimizer):
     run = small(rows, optimizer=optimizer, steps=200, learning_rate=0.05)
@@ -141,6 +176,8 @@ def test_train_many_takes_every_setting_with_its_default():
         ({"optimizer": "adagrad"}, "sgd, rmsprop, adam, adamw"),
         ({"activation": "swoosh"}, "relu"),
         ({"scheme": "magic"}, "torch"),
+        ({"dtype": "float16"}, "float32, float64"),
+        ({"dtype": np.float64}, "float32, float64"),
         ({"steps": -1}, "at least 0"),
         ({"steps": 1.5}, "whole number"),
         ({"batch_size": 0}, "at least 1"),
@@ -219,6 +256,18 @@ def test_data_that_does_not_fit_is_refused_in_one_sentence(case, words):
     with pytest.raises(InvalidInput, match=words) as caught:
         bad(**case)
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_beyond_float32_trains_in_float64(rows):
+    X, y = rows[0] * 1e60, rows[1]
+    with pytest.raises(InvalidInput, match="float64"):
+        pellucid.train_many(X, y, hidden=[[3]], steps=1, dtype=["float64", "float32"])
+    start = pellucid.initialize([2, 2], dtype="float64")
+    start = start.with_parameters(start.parameters() * 1e-60)
+    settings = {"optimizer": "sgd", "learning_rate": 1e-121, "dtype": "float64"}
+    run = pellucid.train(start, X, y, steps=20, **settings)
+    assert run.status == "finished"
+    assert run.loss < run.history.loss[0]
 
 
 def test_labels_that_are_no_class_numbers_are_refused(rows):

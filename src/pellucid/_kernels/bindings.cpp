@@ -316,8 +316,9 @@ void bind_type(nb::module_ m) {
                  Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
         "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
         "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
-        "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a, "parameters"_a,
-        "recorded_steps"_a, "losses"_a, "validation_losses"_a.none(),
+        "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a,
+        "parameters"_a.noconvert(), "recorded_steps"_a.noconvert(), "losses"_a.noconvert(),
+        "validation_losses"_a.none().noconvert(),
         "class_weights"_a.none() = nb::none())
         .def("state_size", [](JobOf<Real>& j) {
             const StateSize size = j.state_size();
@@ -332,14 +333,14 @@ void bind_type(nb::module_ m) {
         need(x.shape(0) == out.shape(0), "x and out differ");
         choose_kernels().of<Real>().apply(lookup<Function>(function_names, name), x.data(),
                                           out.data(), int64_t(x.shape(0)));
-    });
+    }, "name"_a, "x"_a, "out"_a.noconvert());
     m.def("activate", [](const std::string& name, double a, double b, Vector z,
                          Writable<Real> value, Writable<Real> slope) {
         need(z.shape(0) == value.shape(0) && z.shape(0) == slope.shape(0), "lengths differ");
         choose_kernels().of<Real>().activate({lookup<Activation>(activation_names, name), a, b},
                                              z.data(), value.data(), slope.data(),
                                              int64_t(z.shape(0)));
-    });
+    }, "name"_a, "a"_a, "b"_a, "z"_a, "value"_a.noconvert(), "slope"_a.noconvert());
 }
 
 }  // namespace
