@@ -1,7 +1,9 @@
 """`train` fits one network, `train_many` a whole grid in one native call."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -10,6 +12,7 @@ from .. import _kernels
 from .._errors import InvalidInput
 from ..likelihoods import Likelihood
 from ..network import Network, as_activation, initialize
+from .checkpoints import EVERY, Checkpoint, checkpoint_at, fingerprint, train_with_checkpoints
 from .data import TrainingData, Validation, training_data
 from .history import History
 from .progress import Progress, progress_bar
@@ -36,6 +39,8 @@ def train(
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = EVERY,
     **settings: Any,
 ) -> Run:
     """Train one network and return it with its history.
@@ -55,7 +60,7 @@ def train(
     sample_weight, class_weight
         How much each row (n,) and, for labels, each class (d_out,) counts; the training loss is
         then the weighted mean over the rows of a batch.
-    threads, progress, engine
+    threads, progress, engine, checkpoint, checkpoint_every
         As in `train_many`.
     settings
         Fields of `Settings` other than `hidden`, by their names.
@@ -64,12 +69,15 @@ def train(
     ------
     InvalidInput
         Shapes that do not fit together, unknown names, numbers out of range, NaN in the data.
+    InvalidFile
+        A checkpoint folder that cannot be used.
     """
     widths = network.widths if isinstance(network, Network) else _widths(network)
     one = settings_from(settings | {"hidden": widths[1:-1]})
     start = network if isinstance(network, Network) else _initial(widths, one)
     data = training_data(X, y, likelihood, start.d_out, validation, sample_weight, class_weight)
-    return _run([(one, start)], data, threads, progress, engine)[0]
+    saved = checkpoint_at(checkpoint, checkpoint_every)
+    return _run([(one, start)], data, threads, progress, engine, saved)[0]
 
 
 def train_many(
@@ -113,6 +121,8 @@ def train_many(
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = EVERY,
 ) -> Grid:
     """Train a grid of networks on the same rows, one network to a thread.
 
@@ -131,6 +141,10 @@ def train_many(
         (steps done, steps in all).
     engine
         "auto", "kernel" (compiled) or "reference" (the NumPy twin: slow, for checking).
+    checkpoint, checkpoint_every
+        A folder, new or of an earlier call with the same arguments: what is done is saved there
+        about every so many seconds, and the same call goes on from what it finds, to the same
+        bits. A folder of anything else is refused.
 
     Returns
     -------
@@ -139,15 +153,29 @@ def train_many(
 
     Raises
     ------
-    InvalidInput
+    InvalidInput, InvalidFile
         As in `train`.
     """
     arguments = dict(locals())
     grid = settings_grid({f.name: arguments[f.name] for f in fields(Settings)})
     data = training_data(X, y, likelihood, None, validation, sample_weight, class_weight)
+    saved = checkpoint_at(checkpoint, checkpoint_every)
+    return train_grid(grid, data, threads=threads, progress=progress, engine=engine, saved=saved)
+
+
+def train_grid(
+    grid: list[Settings],
+    data: TrainingData,
+    *,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+    engine: str = "auto",
+    saved: Checkpoint | None = None,
+) -> Grid:
+    """Train one network for each of the settings, in their order: what `train_many` ends in."""
     n_inputs = data.X.shape[1]
-    jobs = [(one, _initial((n_inputs, *one.hidden, data.d_out), one)) for one in grid]
-    return Grid(tuple(_run(jobs, data, threads, progress, engine)))
+    starts = [(one, _initial((n_inputs, *one.hidden, data.d_out), one)) for one in grid]
+    return Grid(tuple(_run(starts, data, threads, progress, engine, saved)))
 
 
 def _widths(widths: Any) -> tuple[int, ...]:
@@ -176,22 +204,37 @@ def _run(
     threads: int | None,
     progress: bool | Progress | None,
     engine: str,
+    saved: Checkpoint | None,
 ) -> list[Run]:
     jobs = [_job(settings, network, data) for settings, network in starts]
+    rows = {
+        "X_validation": data.X_validation,
+        "y_validation": data.y_validation,
+        "sample_weight": data.sample_weight,
+        "class_weight": data.class_weight,
+    }
+    train_jobs = partial(
+        _kernels.train_networks,
+        data.X,
+        data.y,
+        threads=threads or 0,
+        engine=engine,
+        functions=data.functions,
+        **rows,
+    )
     with progress_bar(progress) as report:
-        results = _kernels.train_networks(
-            data.X,
-            data.y,
-            jobs,
-            X_validation=data.X_validation,
-            y_validation=data.y_validation,
-            sample_weight=data.sample_weight,
-            class_weight=data.class_weight,
-            threads=threads or 0,
-            progress=report,
-            engine=engine,
-            functions=data.functions,
-        )
+        if saved is None:
+            results = train_jobs(jobs, progress=report)
+        else:
+            known = fingerprint(jobs, engine, {"X": data.X, "y": data.y, **rows})
+            results = train_with_checkpoints(
+                jobs,
+                lambda some, pause: train_jobs(some, progress=pause),
+                saved,
+                known,
+                len(data.X),
+                report,
+            )
     return [
         Run(
             network=network.astype(settings.dtype).with_parameters(result.parameters),
