@@ -1,4 +1,4 @@
-"""The command line: `pellucid diagnose`, `pellucid train`, `pellucid datasets`."""
+"""The command line: `pellucid diagnose`, `train`, `sweep` and `datasets`."""
 
 from ._entry import main, run
 

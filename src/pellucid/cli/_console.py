@@ -47,15 +47,29 @@ def print_table(
 
 
 @contextmanager
-def progress_bar(description: str, quiet: bool = False) -> Iterator[Callable[..., Any] | None]:
-    """Yield a function of (done, total, what), drawn on a terminal; None where there is none."""
+def progress_bar(
+    description: str, quiet: bool = False, remaining: bool = False
+) -> Iterator[Callable[..., Any] | None]:
+    """Yield a function of (done, total, what), drawn on a terminal; None where there is none.
+
+    `remaining` shows the time left as well.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    if remaining:
+        columns += (TaskProgressColumn(), TextColumn("left:"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=None)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from .._errors import InvalidFile
 
 
-def check_folder(path: Path) -> None:
+def check_folder(path: Path, asked: str = "--out") -> None:
     """Raise InvalidFile unless files can be written into this folder, made where it is missing."""
     place = path
-    while not _is_there(place) and place != place.parent:
+    while not _is_there(place, asked) and place != place.parent:
         place = place.parent
     if not place.is_dir():
-        raise InvalidFile(f"--out: {place} is not a folder; choose another place.")
+        raise InvalidFile(f"{asked}: {place} is not a folder; choose another place.")
     if not os.access(place, os.W_OK | os.X_OK):
-        raise InvalidFile(f"--out: {place} cannot be written; choose another place.")
+        raise InvalidFile(f"{asked}: {place} cannot be written; choose another place.")
 
 
 @contextmanager
@@ -36,24 +36,27 @@ def made_folder(path: Path) -> Iterator[None]:
         raise
 
 
-def check_file(path: Path, data: str | None = None) -> None:
+def check_file(path: Path, data: str | None = None, asked: str = "--out") -> None:
     """Raise InvalidFile unless a file can be written there; its folder must exist.
 
-    `data` is what the table is read from: that file is never written.
+    `data` is what the table is read from: that file is never written. `asked` is what the user
+    calls the place.
     """
     from ..network.files import replaceable
 
-    if _is_there(path) and path.is_dir():
-        raise InvalidFile(f"--out: {path} is a folder; name a file.")
+    if _is_there(path, asked) and path.is_dir():
+        raise InvalidFile(f"{asked}: {path} is a folder; name a file.")
     if not path.parent.is_dir():
-        raise InvalidFile(f"--out: there is no folder {path.parent}; make it first.")
+        raise InvalidFile(f"{asked}: there is no folder {path.parent}; make it first.")
     place = replaceable(path)
     if data is not None and place.exists() and _is_same(place, data):
-        raise InvalidFile(f"--out: {path} is the table itself; name another file.")
-    check_folder(place.parent)
+        raise InvalidFile(f"{asked}: {path} is the table itself; name another file.")
+    check_folder(place.parent, asked)
 
 
-def check_ours(path: Path, is_ours: Callable[[Path], bool], what: str) -> None:
+def check_ours(
+    path: Path, is_ours: Callable[[Path], bool], what: str, asked: str = "--out"
+) -> None:
     """Raise InvalidFile where another's file would be lost; an empty file is nobody's."""
     from ..network.files import replaceable
 
@@ -61,10 +64,10 @@ def check_ours(path: Path, is_ours: Callable[[Path], bool], what: str) -> None:
     try:
         lost = place.exists() and place.stat().st_size > 0 and not is_ours(place)
     except OSError as error:
-        raise InvalidFile(f"--out: cannot read {path} ({error.strerror or error}).") from None
+        raise InvalidFile(f"{asked}: cannot read {path} ({error.strerror or error}).") from None
     if lost:
         raise InvalidFile(
-            f"--out: {path} exists and is no {what} of Pellucid; it is not replaced: choose "
+            f"{asked}: {path} exists and is no {what} of Pellucid; it is not replaced: choose "
             "another place."
         )
 
@@ -80,12 +83,12 @@ def is_network(path: Path) -> bool:
     return True
 
 
-def _is_there(path: Path) -> bool:
+def _is_there(path: Path, asked: str) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError) as error:  # a name too long, or with a null character
         reason = getattr(error, "strerror", None) or error
-        raise InvalidFile(f"--out is {str(path)!r:.80}, no usable path ({reason}).") from None
+        raise InvalidFile(f"{asked} is {str(path)!r:.80}, no usable path ({reason}).") from None
 
 
 def _is_same(place: Path, data: str) -> bool:

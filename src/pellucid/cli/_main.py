@@ -13,6 +13,7 @@ from ._invocation import ARGUMENTS
 from ._wording import spoken, unknown_option
 from .datasets import datasets
 from .diagnose import diagnose
+from .sweep import sweep
 from .train import train
 
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
@@ -31,6 +32,7 @@ app = typer.Typer(
 VERBS = {
     diagnose: "Say what holds a network back, with the evidence.",
     train: "Train one network on a table and save it.",
+    sweep: "Train a grid of networks from a study file into a table.",
     datasets: "List the data sets, or write one to a file.",
 }
 for _verb, _summary in VERBS.items():

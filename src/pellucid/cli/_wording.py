@@ -42,6 +42,9 @@ def spoken(message: str) -> str:
     message = re.sub(
         rf"^({'|'.join(SETTINGS)}) is ", lambda m: f"--{m[1].replace('_', '-')} is ", message
     )
+    message = message.replace(
+        "or remove this one to begin anew", "or give --restart to remove this one and begin anew"
+    ).replace("the same call", "the same command")
     message = re.sub(r"^n is ", "--rows is ", message)
     message = message.replace("takes no n; leave it out", "takes no --rows; leave it out")
     message = re.sub(r"leave target out\.$", "leave --target out.", message)

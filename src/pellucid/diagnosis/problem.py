@@ -13,6 +13,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64
 from ..datasets import Table, held_out_rows
+from ..datasets.scaling import target_scaling
 from ..likelihoods import LIKELIHOODS, Likelihood
 from ..network import Network
 from ..training import OPTIMIZERS
@@ -21,8 +22,6 @@ from .verdict import Recipe, Scaling
 CHUNK = 20_000
 """Rows that are evaluated at a time, so that wide networks need little memory."""
 GAUSSIAN_CONSTANT = math.log(2 * math.pi) / 2
-SMALLEST_SCALE, LARGEST_SCALE = 1e-150, 1e150
-"""Standard deviations of the target between which squares neither underflow nor overflow."""
 SMALLEST_FLOAT32 = 1e-37
 """The smallest standard deviation of a target that float32 holds with all its digits."""
 
@@ -140,7 +139,7 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
     y = np.asarray(table.y)
     target_offset, target_scale = 0.0, 1.0
     if table.classes is None:
-        target_offset, target_scale = _standardising(y[~held_out], table.target_name)
+        target_offset, target_scale = target_scaling(y[~held_out], table.target_name)
         if not recipe.standardize and target_scale < SMALLEST_FLOAT32:
             raise InvalidInput(
                 f"the target {table.target_name!r} is too small for float32, in which networks are "
@@ -160,26 +159,6 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
         likelihood=LIKELIHOODS["categorical" if table.classes else "gaussian"],
         penalty=recipe.weight_decay if coupled else 0.0,
     )
-
-
-def _standardising(y: Float64[Array, " n"], name: str) -> tuple[float, float]:
-    """Mean and standard deviation, by way of numbers near 1, so that no square underflows."""
-    if y.min() == y.max():
-        raise InvalidInput(
-            f"the target {name!r} is constant on the training rows; it needs at least two values."
-        )
-    with np.errstate(over="ignore", invalid="ignore"):
-        offset = float(y.mean())
-        largest = float(np.abs(y - offset).max())
-        scale = largest * float(((y - offset) / largest).std())
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        small = scale < SMALLEST_SCALE
-        raise InvalidInput(
-            f"the target {name!r} is too {'small' if small else 'large'} to calculate with: its "
-            f"standard deviation on the training rows is not between {SMALLEST_SCALE:g} and "
-            f"{LARGEST_SCALE:g}; {'multiply' if small else 'divide'} it by a power of ten."
-        )
-    return offset, scale
 
 
 def class_sizes(table: Table) -> list[tuple[str, int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from ..network import Network
 from .history import History
@@ -71,7 +71,8 @@ class Grid:
         """Return one row per run as a polars DataFrame: its settings and how it ended."""
         import polars as pl
 
-        return pl.DataFrame([_row(run) for run in self.runs])
+        rows = [_row(run) for run in self.runs]
+        return pl.DataFrame(rows, schema_overrides=_column_types(), infer_schema_length=None)
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -86,6 +87,21 @@ class Grid:
         counts = {s: sum(r.status == s for r in self.runs) for r in self.runs for s in [r.status]}
         states = ", ".join(f"{count} {status}" for status, count in counts.items())
         return f"Grid({len(self.runs)} runs: {states})"
+
+
+def _column_types() -> dict[str, Any]:
+    """The type of each column that could hold nothing but None or empty lists."""
+    import polars as pl
+
+    types = {int: pl.Int64, float: pl.Float64}
+    optional = {
+        name: types[kind]
+        for name, hint in get_type_hints(Settings).items()
+        for kind in get_args(hint)
+        if type(None) in get_args(hint) and kind in types
+    }
+    lists = {"hidden": pl.List(pl.Int64)}
+    return lists | optional | {"validation_loss": pl.Float64, "best_step": pl.Int64}
 
 
 def _row(run: Run) -> dict[str, Any]:
