@@ -95,9 +95,9 @@ class _Places:
         check_file(self.table, None if data is None else str(data), self.table_key)
         check_ours(self.table, _is_sweep, "table of a sweep", self.table_key)
         if self.best is not None:
+            check_file(self.best, None if data is None else str(data), self.best_key)
             if replaceable(self.best) == replaceable(self.table):
                 raise InvalidInput(f"{self.best_key} is the table itself; name another file.")
-            check_file(self.best, None if data is None else str(data), self.best_key)
             check_ours(self.best, is_network, "network", self.best_key)
 
 

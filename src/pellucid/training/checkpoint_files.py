@@ -48,7 +48,7 @@ class Folder:
     def __init__(self, path: Path, fingerprint: Fingerprint, jobs: list[TrainingJob]):
         self._path, self._jobs = path, jobs
         self._fingerprint = dict(fingerprint)
-        self._id = hashlib.sha256(_json(self._fingerprint)).hexdigest()
+        self._id = _id(self._fingerprint)
         self.finished, self._part, self._open = self._read_parts()
         paused = self._read(path / RUNNING, _fits_running) if (path / RUNNING).exists() else {}
         self.running = {i: r for i, r in paused.items() if i not in self.finished}
@@ -265,7 +265,7 @@ def _pack(results: Results, study: str) -> bytes:
     arrays: dict[str, list[Array]] = {}
     described = [[i, _describe(results[i], arrays)] for i in sorted(results)]
     joined = {kind: np.concatenate(parts) for kind, parts in sorted(arrays.items())}
-    about = _json(described).decode()
+    about = json.dumps(described, separators=(",", ":"))  # in the order of the arrays
     digest = _digest(about, joined)
     header = {"format": FORMAT, "version": VERSION, "study": study}
     return save(joined, {**header, "results": about, "sha256": digest})
@@ -357,8 +357,8 @@ class _Source:
         return all(self._taken[kind] == array.size for kind, array in self._joined.items())
 
 
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+def _id(fingerprint: Fingerprint) -> str:
+    return hashlib.sha256(json.dumps(fingerprint, sort_keys=True).encode()).hexdigest()
 
 
 # ---- does a result belong to its job?

@@ -135,12 +135,13 @@ class _Work:
     n_rows: int
     report: Progress | None
     ctrl_c: "_CtrlC"
-    window: int = FIRST_WINDOW
     seconds_to_save: float = 0.0
     interrupted: bool = False
+    window: int = field(init=False)
     waiting: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.window = FIRST_WINDOW
         started = self.folder.finished.keys() | self.folder.running.keys()
         self.waiting = [i for i in range(len(self.jobs)) if i not in started]
         self.waiting.sort(key=lambda i: -_cost(self.jobs[i], self.n_rows))

@@ -132,9 +132,14 @@ def run_study(
     d_out = None if rows.table.classes is None else len(rows.table.classes)
     training, held_out = ~rows.held_out, rows.held_out
     validation = (rows.X[held_out], rows.y[held_out]) if held_out.any() else None
-    data = training_data(rows.X[training], rows.y[training], None, d_out, validation)
     saved = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
-    grid = train_grid(list(study.settings), data, threads=threads, progress=progress, saved=saved)
+    try:
+        data = training_data(rows.X[training], rows.y[training], None, d_out, validation)
+        grid = train_grid(
+            list(study.settings), data, threads=threads, progress=progress, saved=saved
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{study.file}: {error}") from None
     if d_out is None:
         return StudyResult(rows, grid, None, None)
     return StudyResult(
