@@ -33,7 +33,7 @@ steps = 30
 [output]
 table = "study.parquet"
 """
-LONG = SMALL.replace("steps = 30", "steps = 400000\nrecord_every = 4000").replace("[]]", "[6]]")
+LONG = SMALL.replace("steps = 30", "steps = 150000\nrecord_every = 4000").replace("[]]", "[6]]")
 
 
 @pytest.fixture(autouse=True)
@@ -449,7 +449,7 @@ def test_in_a_pipe_nothing_but_the_result_is_printed():
 
 
 def test_on_a_terminal_there_is_a_bar_with_the_time_left():
-    Path("study.toml").write_text(LONG.replace("400000", "60000"))
+    Path("study.toml").write_text(LONG.replace("150000", "60000"))
     terminal, end = pty.openpty()
     process = subprocess.Popen([*PROGRAM, "sweep", "study.toml"], stdout=end, stderr=end, stdin=end)
     os.close(end)

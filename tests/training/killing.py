@@ -11,35 +11,29 @@ import signal
 import subprocess
 import sys
 
+GRID = {
+    # optimizers, minibatches, early stopping and dropout: each has something to go on from
+    "hidden": [[6, 6], [24]],
+    "optimizer": ["adam", "sgd"],
+    "momentum": 0.9,
+    "batch_size": [None, 32],
+    "dropout": 0.1,
+    "patience": 1000,
+    "steps": 4000,
+    "record_every": 7,
+}
+FEW = {
+    "hidden": [[3, 2]],
+    "optimizer": ["adam", "rmsprop"],
+    "batch_size": 16,
+    "momentum": 0.5,
+    "steps": 400,
+    "record_every": 10,
+}
 WORKS = {
-    # about a second each; optimizers, minibatches, early stopping and dropout all have a state
-    "kernel": {
-        "grid": {
-            "hidden": [[6, 6], [24]],
-            "optimizer": ["adam", "sgd"],
-            "momentum": 0.9,
-            "batch_size": [None, 32],
-            "dropout": 0.1,
-            "patience": 1000,
-            "learning_rate": 0.01,
-            "steps": 4000,
-            "record_every": 7,
-        },
-        "every": 0.0,
-        "engine": "auto",
-    },
-    "reference": {
-        "grid": {
-            "hidden": [[3], [3, 2]],
-            "optimizer": ["adam", "rmsprop"],
-            "batch_size": [16],
-            "momentum": 0.5,
-            "steps": 900,
-            "record_every": 50,
-        },
-        "every": 0.0,
-        "engine": "reference",
-    },
+    "kernel": {"grid": GRID, "every": 0.03, "engine": "auto"},
+    "kernel, always writing": {"grid": GRID | {"steps": 1500}, "every": 0.0, "engine": "auto"},
+    "reference": {"grid": FEW, "every": 0.0, "engine": "reference"},
 }
 
 
@@ -93,8 +87,10 @@ class Trainer:
 
 
 def _serve() -> None:
+    from pellucid._kernels import binding
     from pellucid.training import checkpoints  # once for all forks
 
+    binding.INTERVAL = 0.002  # seconds between two looks of the kernel at what it is asked for
     checkpoints.LARGEST_SHARE = float("inf")  # as often as it is asked for
 
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-// Threads: one network a thread, the largest first, from one atomic queue.
+// Threads: one network a thread, those begun before and then the largest first, from one atomic queue.
 //
 // Two threads inside one small network never helped, and a static split of mixed widths wastes
 // half the time. Each network is computed by one thread alone, so the bits of its result do not
@@ -14,6 +14,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,9 +39,12 @@ public:
         }
         order_.resize(jobs.size());
         std::iota(order_.begin(), order_.end(), size_t(0));
-        std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
-            return cost(jobs[a]) > cost(jobs[b]);
-        });
+        // Begun ones first: then no more of them stand open at a time than there are threads.
+        const auto rank = [&](size_t i) {
+            return std::pair(counters_[i].steps > 0, cost(jobs[i]));
+        };
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](size_t a, size_t b) { return rank(a) > rank(b); });
     }
 
     ~Pool() {

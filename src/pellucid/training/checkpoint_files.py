@@ -52,6 +52,9 @@ class Folder:
         self.finished, self._part, self._open = self._read_parts()
         paused = self._read(path / RUNNING, _fits_running) if (path / RUNNING).exists() else {}
         self.running = {i: r for i, r in paused.items() if i not in self.finished}
+        if paused and not self.running:  # killed between the last part and the removal
+            with contextlib.suppress(OSError):
+                (path / RUNNING).unlink()
 
     def begin(self) -> None:
         """Write what the folder is for; this fails at once where nothing can be written."""
@@ -395,13 +398,13 @@ def _fits(result: Any, job: TrainingJob) -> bool:
         and re.fullmatch("[a-z ]{1,40}", result.status) is not None
         and _is_step(result.steps_done, job)
         and (result.best_step is None or result.best_step in result.steps.tolist())
-        and (result.layers is None or _are_records(result.layers))
+        and _are_records(getattr(result, "layers", None))
     )
 
 
 def _are_records(layers: Any) -> bool:
     if not isinstance(layers, LayerRecords):
-        return False
+        return layers is None
     arrays = [getattr(layers, f.name) for f in fields(LayerRecords)]
     return all(isinstance(a, np.ndarray) and a.ndim and len(a) == len(arrays[0]) for a in arrays)
 

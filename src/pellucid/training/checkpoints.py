@@ -21,7 +21,8 @@ import numpy as np
 
 from .._errors import InvalidInput, PellucidWarning
 from .._kernels.engine import native_module
-from .._kernels.jobs import TrainingJob, TrainingResult, empty_result, n_parameters
+from .._kernels.jobs import TrainingJob, TrainingResult, n_parameters
+from .._kernels.state import empty_result
 from .._shapes import Array
 from .checkpoint_files import Fingerprint, Folder, Results, opened
 from .progress import Progress

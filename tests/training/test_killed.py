@@ -1,0 +1,38 @@
+"""Trainings that are killed with SIGKILL at random moments end in the bits of undisturbed ones."""
+
+import random
+
+import pytest
+from training.killing import WORKS, Trainer
+
+
+def check(work: str, kills: int, seed: int, tmp_path) -> None:
+    """Kill until `kills` calls ended early, in one folder after the other."""
+    rng = random.Random(seed)
+    with Trainer() as trainer:
+        expected = trainer.run(work, None, None)
+        killed = went_on = folders = 0
+        while killed < kills:
+            folder = tmp_path / str(folders)
+            folders += 1
+            digest = None
+            while digest is None:
+                went_on += (folder / "running.safetensors").exists()
+                digest = trainer.run(work, folder, rng.uniform(0.005, 0.25))
+                killed += digest is None
+            assert digest == expected
+            assert trainer.run(work, folder, None) == expected
+            left = {path.name for path in folder.iterdir()}
+            assert left == {"finished-000001.safetensors", "lock", "study.json"}
+    assert went_on > kills / 8  # else nothing was gone on from
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_a_killed_training_goes_on_to_the_same_bits(work, tmp_path):
+    check(work, 6, 0, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", WORKS)
+def test_many_kills_change_no_bit(work, tmp_path):
+    check(work, 20, 1, tmp_path)
