@@ -19,6 +19,7 @@ import pytest
 import pellucid
 from pellucid import PellucidError
 from pellucid.cli import run
+from pellucid.training.checkpoint_files import clear
 from pellucid.training.study_file import EXAMPLE, read_study
 
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
@@ -412,6 +413,22 @@ def test_ctrl_c_saves_what_is_done_and_the_same_command_goes_on():
     resumed = Path("study.parquet").read_bytes()
     assert run(["sweep", "study.toml", "--restart"]) == 0
     assert Path("study.parquet").read_bytes() == resumed
+
+
+def test_a_sweep_that_is_killed_goes_on_to_the_same_table():
+    Path("study.toml").write_text(SMALL.replace("30", "60000"))
+    assert run(["sweep", "study.toml", "--out", "whole.parquet"]) == 0
+    assert run(["sweep", "study.toml", "--restart", "--threads", "2"]) == 0
+    clear(Path("study.checkpoint"))
+    Path("study.parquet").unlink()
+    for seconds in (0.1, 0.2, 0.05):
+        process = started()
+        wait_for("study.checkpoint/study.json")
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
+    assert run(["sweep", "study.toml"]) == 0
+    assert Path("study.parquet").read_bytes() == Path("whole.parquet").read_bytes()
 
 
 def test_a_file_that_may_not_grow_is_one_line_and_nothing_is_lost(capsys):

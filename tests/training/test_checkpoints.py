@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from training import killing
 
 import pellucid
 from pellucid import InvalidFile, InvalidInput, PellucidWarning
+from pellucid._kernels import binding
 from pellucid._kernels.jobs import LayerRecords, TrainingJob, TrainingResult, TrainingState
 from pellucid.training import checkpoint_files, checkpoints
 from pellucid.training.checkpoint_files import clear, locked, opened
@@ -26,6 +28,7 @@ GRID = {"hidden": [[4], [3, 3]], "seed": range(3), "steps": 20, "record_every": 
 
 @pytest.fixture(autouse=True)
 def checkpoints_as_often_as_asked_for(monkeypatch):
+    monkeypatch.setattr(binding, "INTERVAL", 0.002)
     monkeypatch.setattr(checkpoints, "LARGEST_SHARE", float("inf"))
 
 
@@ -225,8 +228,8 @@ def test_results_and_states_come_back_bit_for_bit(tmp_path):
 
 
 def test_many_networks_make_few_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint_files, "PART_BYTES", 20_000)
-    jobs = [job(2, seed=s) for s in range(300)]
+    monkeypatch.setattr(checkpoint_files, "PART_BYTES", 8_000)
+    jobs = [job(2, seed=s) for s in range(120)]
     written = []
     write = checkpoint_files.write_atomically
     monkeypatch.setattr(
@@ -235,7 +238,7 @@ def test_many_networks_make_few_files(tmp_path, monkeypatch):
     run(jobs, tmp_path)
     parts = list(tmp_path.glob("finished-*"))
     assert 2 < len(parts) < 12
-    assert max(written) < 22_000
+    assert max(written) < 9_000
     plain = Engine()(jobs, lambda done, total: None)
     assert all(alike(a, b) for a, b in zip(run(jobs, tmp_path), plain, strict=True))
 
@@ -519,6 +522,51 @@ def test_a_place_that_cannot_be_is_refused_with_one_sentence(place, tmp_path, mo
     Path("file").write_text("")
     with pytest.raises(InvalidFile, match=r"^cannot make the checkpoint folder [^\n]+$"):
         train_many(place)
+
+
+LONGER = {
+    engine: {"hidden": [[2]], "seed": range(6), "steps": steps, "record_every": 1000}
+    | {"engine": engine}
+    for engine, steps in {"auto": 150_000, "reference": 120}.items()
+}
+
+
+@pytest.mark.parametrize("engine", LONGER)
+def test_ctrl_c_is_saved_told_and_gone_on_from(engine, tmp_path):
+    handler = signal.getsignal(signal.SIGINT)
+    at = []
+
+    def ctrl_c(done, total):
+        at.append(done)
+        if len(at) == 8:
+            signal.raise_signal(signal.SIGINT)
+
+    plain = train_many(**LONGER[engine])
+    with pytest.warns(PellucidWarning, match=r"of 6 networks are done, and all is saved in"):
+        first = train_many(tmp_path, **LONGER[engine], progress=ctrl_c, threads=1)
+    assert first.interrupted
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert at[-1] < 6 * LONGER[engine]["steps"]
+    then = []
+    resumed = train_many(tmp_path, **LONGER[engine], progress=lambda done, _: then.append(done))
+    assert then[0] >= at[-1]
+    assert same(resumed, plain)
+
+
+@pytest.mark.parametrize("engine", LONGER)
+def test_no_more_networks_stand_open_than_there_are_threads(engine, tmp_path, monkeypatch):
+    held = []
+    save = checkpoint_files.Folder.save
+
+    def watched(folder, finished, running):
+        held.append(len(running))
+        save(folder, finished, running)
+
+    monkeypatch.setattr(checkpoint_files.Folder, "save", watched)
+    grid = train_many(tmp_path, **LONGER[engine], threads=2, checkpoint_every=0)
+    assert len(held) > 6
+    assert 0 < max(held) <= 2
+    assert same(grid, train_many(**LONGER[engine]))
 
 
 def test_a_full_disk_ends_the_call_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch):
