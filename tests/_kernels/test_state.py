@@ -36,6 +36,7 @@ def job_table(toolbox, steps):
             (3, *hidden[i % 4], 4),
             ("relu", "tanh")[i % 2],
             weights=i,
+            dtype=("float32", "float64")[i // 4 % 2],
             seed=i,
             steps=steps,
             record_every=(1, 7, 50)[i % 3],

@@ -148,7 +148,9 @@ def _train_all_reference(
             report()
 
     for job in jobs:
-        start(job, len(X), job.parameters.dtype, validation is not None)  # refuses a state that does not fit
+        start(
+            job, len(X), job.parameters.dtype, validation is not None
+        )  # refuses a state that does not fit
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 
