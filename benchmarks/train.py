@@ -97,12 +97,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
+    if arguments.write and (arguments.only or arguments.quick):
+        parser.error("--write is for the whole table, without --only and --quick")
     for name in UNWANTED:
         if name in os.environ:
             print(f"{name} is set; the benchmark runs without it", file=sys.stderr)
     rows, said = measure(arguments.only or list(PARTS), arguments.quick, arguments.repeats)
     length = "one short run" if arguments.quick else f"median of {arguments.repeats} runs"
     about = f"{machine()}, {versions()}; {length}"
+    about += "; one thread on one processor where the row does not say two"
     text = "\n".join([about, "", table(rows), "", *(f"- {line}" for line in said)])
     print(text)
     if arguments.quick:

@@ -41,8 +41,9 @@ def same_losses(work: Work, steps: int, jax: bool) -> str:
 def same_grid(works: Sequence[Work], seeds: Sequence[int], steps: int, jax: bool) -> list[str]:
     """Losses of the first steps of every network of the grid, against float64.
 
-    Now and then one float32 sum falls on the other side of a ReLU kink and the run departs; the
-    float64 run says which programs have departed, and by how much. One of a shape may.
+    Now and then one float32 sum falls on the other side of a ReLU kink and the run departs from
+    there on; the float64 run says which program has departed, and by how much. In each shape one
+    network in eight may; another recipe would take all of them away within a few steps.
     """
     programs: dict[str, Callable[..., Outcome]] = {
         "Pellucid": lambda w, s, record: ours.train_seeds(w, s, 1, record),
@@ -59,8 +60,9 @@ def same_grid(works: Sequence[Work], seeds: Sequence[int], steps: int, jax: bool
         for name, program in programs.items():
             worst = departure(program(short, seeds, record=True).losses, exact)
             each.append(f"{name} {worst.max():.1e}")
-            if np.sum(worst > SAME_LOSS) > 1:
-                raise NotTheSameWork(f"{work.name}: more than one network departs: {each[-1]}")
+            departed = int(np.sum(~(worst <= SAME_LOSS)))
+            if departed > len(seeds) // 8:
+                raise NotTheSameWork(f"{work.name}: {departed} networks depart: {each[-1]}")
         said.append(
             f"{work.name} from {len(seeds)} starts: losses of {steps} steps within "
             f"{', '.join(each)} of PyTorch's in float64"
