@@ -14,7 +14,7 @@ help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
 	@echo "make test    set up everything and run the tests"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
-	@echo "make bench   time training against PyTorch (several minutes)"
+	@echo "make bench   time training against PyTorch and JAX (a quarter of an hour)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (ten minutes)"
 	@echo "make format  let ruff format and sort"
 
@@ -52,7 +52,7 @@ docs: $(VENV)/.all
 sanitize:
 	tools/sanitize.sh $(SECONDS_EACH)
 
-bench: $(VENV)/.all
+bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/train.py
 
 clean:
@@ -84,4 +84,9 @@ $(VENV)/.core: $(VENV)/.build-tools pyproject.toml constraints.txt $(KERNEL)
 $(VENV)/.all: $(VENV)/.core
 	@echo "Installing the extras and the test tools ..."
 	@$(PIP) --no-build-isolation --editable ".[all]" --group dev
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.all
+	@echo "Installing what the benchmarks compare with ..."
+	@$(PIP) --group bench
 	@touch $@

@@ -1,0 +1,1 @@
+"""What `benchmarks/train.py` runs, one module a concern."""
