@@ -6,7 +6,7 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array
-from .jobs import TrainingJob, Weights, n_parameters, n_records
+from .jobs import TrainingJob, Weights, n_measures, n_parameters, n_records
 from .schedules import SCHEDULES
 
 #: activation -> number of parameters; the compiled module has the same list (a test compares).
@@ -97,6 +97,12 @@ def check_job(job: TrainingJob) -> None:
     _integer(job.batch_size, "batch_size", 0, MAX_ROWS)
     _integer(job.seed, "seed", 0, 2**64 - 1)
     _integer(job.record_every, "record_every", 1, MAX_STEPS)
+    _integer(job.measure_every, "measure_every", 0, MAX_STEPS)
+    if n_measures(job) * len(job.widths) > MAX_RECORDS:
+        raise InvalidInput(
+            f"{job.steps} steps measured every {job.measure_every} in {len(job.widths) - 1} layers "
+            f"make more than {MAX_RECORDS} numbers; raise measure_every."
+        )
     if n_records(job) > MAX_RECORDS:
         raise InvalidInput(
             f"{job.steps} steps recorded every {job.record_every} make {n_records(job)} records; "

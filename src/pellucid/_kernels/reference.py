@@ -13,6 +13,7 @@ import numpy as np
 
 from .._shapes import Array, Float
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
+from .measure import layer_records, norms, unit_shares
 from .model import Model, dropout_of, make_model
 from .optimizers import UPDATES, adjusted
 from .rows import next_rows
@@ -85,17 +86,31 @@ class _Trainer:
         job, run = self.job, self.run
         rows, recording = next_rows(run, job.batch_size), run.step % job.record_every == 0
         u = None if self.weights is None else self.weights[rows]
-        loss, gradient = self.model.loss_and_gradient(
-            run.parameters, self.X[rows], self.y[rows], u, dropout_of(job, run.step)
-        )
+        x, y = self.X[rows], self.y[rows]
+        dropout = dropout_of(job, run.step)
+        loss, gradient = self.model.loss_and_gradient(run.parameters, x, y, u, dropout)
         if not np.isfinite(loss) or (recording and not self.finite()):
             return "diverged"
         if recording and not self.record(loss):
             return "stopped early"
+        measuring = job.measure_every > 0 and run.step % job.measure_every == 0
+        measured = self.measure(x, y, u) if measuring else {}
+        before = run.parameters.copy() if measuring else run.parameters
         gradient = adjusted(job, run.parameters, gradient)
         UPDATES[job.optimizer](job, run, gradient, learning_rate(job, run.step))
+        if measuring:
+            update = norms(np.subtract(run.parameters, before, dtype=np.float64), job.widths)
+            run.measure(update_ratio=update / norms(before, job.widths), **measured)
         run.step += 1
         return "finished"
+
+    def measure(self, x: Array, y: Array, u: Array | None) -> dict[str, Any]:
+        """Gradient norms and shares of units of one batch, without dropout."""
+        parameters, model = self.run.parameters, self.model
+        _, gradient = model.loss_and_gradient(parameters, x, y, u)
+        dead, saturated = unit_shares(self.job, model, parameters, x)
+        gradient_norm = norms(gradient, self.job.widths)
+        return {"gradient_norm": gradient_norm, "dead": dead, "saturated": saturated}
 
     def record(self, loss: float) -> bool:
         """False where patience is at its end; that step is recorded by what ends the run."""
@@ -130,5 +145,6 @@ class _Trainer:
             status=status,
             steps_done=run.step,
             best_step=None if run.best.step < 0 else run.best.step,
+            layers=layer_records(self.job, run.measures()),
             state=state,
         )

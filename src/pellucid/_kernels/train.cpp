@@ -1,4 +1,5 @@
 // The whole training loop of one network. Compiled once for each instruction set.
+#include "isa/measure.hpp"
 #include "isa/network.hpp"
 #include "isa/optimizers.hpp"
 #include "isa/penalties.hpp"
@@ -12,6 +13,7 @@ namespace {
 struct Workspace {
     Network net;
     Run run;
+    Meter meter;
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
     real *x, *targets, *weights;
@@ -46,6 +48,7 @@ Workspace plan(const Job& job, Arena& arena) {
     w.net = plan_network(job, batch, arena);
     w.full_batch = batch == n;
     w.run = plan_run(w.net, w.full_batch ? 0 : n, arena);
+    w.meter = plan_meter(job, w.net.n_parameters, arena);
     const int64_t rows = w.full_batch ? n + largest_tile : largest_tile;
     const bool labelled = job.likelihood == Likelihood::categorical;
     w.x = arena.take<real>(rows * d_in);
@@ -150,26 +153,44 @@ double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
     return sum_of.finite() ? mean(sum_of.loss, total) : __builtin_nan("");
 }
 
-// Loss and gradient over the rows order[first] .. order[first + m - 1] of this total weight.
-LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int64_t m,
-                          double total, int64_t step, bool want_loss) {
+// The rows order[first] .. order[first + m - 1], and what their summed loss is divided by.
+struct Batch {
+    int64_t first, m;
+    double total;
+};
+
+// Mean loss and gradient over a batch; the meter, if any, counts flat units.
+LossSum loss_and_gradient(const Job& job, const Workspace& w, const Batch& batch, bool want_loss,
+                          const Dropout* dropout, const Meter* meter) {
     LossSum sum_of;
-    const Dropout dropout{job.seed, step, job.dropout};
-    const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
-    const real weight = total > 0 ? 1.0f / real(total) : 0.0f;
+    const real weight = batch.total > 0 ? 1.0f / real(batch.total) : 0.0f;
     clear_gradient(w.net);
-    for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
+    for_tiles(w.net.largest_vb, batch.m, [&]<int VB>(int64_t at, int valid) {
         TileMemory tile{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
         if (w.full_batch)
             tile = packed_tile(job, w, at);
         else
-            fill(job, job.training, {w.run.order, first + at, valid}, VB * L, tile);
-        forward_pass<VB>(w.net, tile.x, dropping, at);
+            fill(job, job.training, {w.run.order, batch.first + at, valid}, VB * L, tile);
+        forward_pass<VB>(w.net, tile.x, dropout, at);
+        if (meter) count_flat<VB>(w.net, *meter, valid);
         tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
         backward_pass<VB>(w.net, tile.x);
     });
     collect_gradient(w.net);
     return sum_of;
+}
+
+// The gradient of a step. What is measured, is measured without dropout.
+LossSum step_gradient(const Job& job, Workspace& w, const Batch& batch, bool want_loss,
+                      bool measuring) {
+    const Dropout dropout{job.seed, w.run.step, job.dropout};
+    const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
+    if (!measuring) return loss_and_gradient(job, w, batch, want_loss, dropping, nullptr);
+    clear_counts(w.meter);
+    const LossSum sum_of = loss_and_gradient(job, w, batch, want_loss, nullptr, &w.meter);
+    measure_gradient(job, w.net, w.meter, batch.m, w.run.n_measured);
+    copy(w.meter.before, w.net.parameters, w.run.n_parameters);
+    return dropping ? loss_and_gradient(job, w, batch, want_loss, dropping, nullptr) : sum_of;
 }
 
 bool all_finite(const real* p, int64_t n) {
@@ -196,13 +217,8 @@ void start(const Job& job, Workspace& w) {
     if (job.resume.counters) transfer(run, {Transfer::restore, job.resume});
     w.total_weight = total_weight(job, job.training, {nullptr, 0, int(job.training.n)});
     if (w.full_batch) pack(job, w);
+    start_meter(job, w.meter);
 }
-
-// The rows order[first] .. order[first + m - 1], and what their summed loss is divided by.
-struct Batch {
-    int64_t first, m;
-    double total;
-};
 
 Batch next_batch(const Job& job, Workspace& w) {
     const int64_t n = job.training.n, largest = batch_rows(job);
@@ -242,8 +258,8 @@ Status one_step(const Job& job, Workspace& w) {
     if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) return Status::interrupted;
     const bool recording = run.step % job.record_every == 0;
     const Batch batch = next_batch(job, w);
-    const LossSum sum_of =
-        loss_and_gradient(job, w, batch.first, batch.m, batch.total, run.step, recording);
+    const bool measuring = w.meter.every && run.step % w.meter.every == 0;
+    const LossSum sum_of = step_gradient(job, w, batch, recording, measuring);
     if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, run.n_parameters)))
         return Status::diverged;
     if (recording && !record(job, w, mean(sum_of.loss, batch.total)))
@@ -252,6 +268,10 @@ Status one_step(const Job& job, Workspace& w) {
     if (job.l1 > 0) add_l1(real(job.l1), w.net.parameters, w.net.gradient, p);
     if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, p);
     update(job.optimizer, learning_rate(job, run.step), run.moments);
+    if (measuring) {
+        measure_update(job, w.net, w.meter, run.n_measured);
+        job.measures.steps[run.n_measured++] = run.step;
+    }
     ++run.step;
     return Status::finished;
 }
@@ -271,7 +291,7 @@ Outcome finish(const Job& job, Workspace& w, Status status) {
     const bool last = fine && (!job.patience || run.best.improves(validation, run.step) ||
                                run.best.step < 0);
     copy(job.parameters, last ? w.net.parameters : run.snapshot, run.n_parameters);
-    return {status, run.step, run.n_recorded, run.best.step};
+    return {status, run.step, run.n_recorded, run.n_measured, run.best.step};
 }
 
 Outcome train(const Job& job, void* memory) {

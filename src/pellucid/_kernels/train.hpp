@@ -49,7 +49,7 @@ struct Schedule {
 };
 
 // A run between two steps, in arrays of the caller; isa/state.hpp says what they hold. The first
-// counters are: steps done, the next row of the permutation, records.
+// counters are: steps done, the next row of the permutation, records, measured steps.
 template <class Real>
 struct State {
     Real* numbers;
@@ -60,6 +60,14 @@ struct State {
 
 struct StateSize {
     int64_t numbers, order, counters, scalars;
+};
+
+// What is measured in each layer at steps 0, every, 2 every, ...: (rows, L), or (rows, L - 1) for
+// dead and saturated, with room for ceil(steps / every) rows. every 0: nothing.
+struct Measures {
+    int64_t every;
+    int64_t* steps;
+    double *gradient_norm, *update_ratio, *dead, *saturated;
 };
 
 template <class Real>
@@ -82,6 +90,7 @@ struct Job {
     int64_t* recorded_steps;    // room for ceil(steps / record_every) + 1 records
     double* losses;
     double* validation_losses;  // the same room, or null without validation rows
+    Measures measures;
     State<Real> resume;         // where to start; its records are in the arrays above. Null: afresh
     State<Real> pause;          // where an interrupted run puts its state, or null
     const int32_t* stop;        // not 0: stop before the next step
@@ -90,7 +99,7 @@ struct Job {
 
 struct Outcome {
     Status status;
-    int64_t steps_done, n_recorded;
+    int64_t steps_done, n_recorded, n_measured;
     int64_t best_step;  // whose parameters come back under patience; -1: none
 };
 

@@ -26,7 +26,7 @@ struct Best {
 };
 
 struct Run {
-    int64_t step, next_row, n_recorded;
+    int64_t step, next_row, n_recorded, n_measured;
     uint64_t random;     // of the shuffling
     int64_t n_parameters, n_order;
     Moments moments;     // with the parameters
@@ -61,11 +61,11 @@ private:
     State state_;
 };
 
-// The one list of what a state holds. The caller reads the first three counters.
+// The one list of what a state holds. The caller reads the first four counters.
 inline StateSize transfer(Run& run, Transfer with) {
     int64_t random = int64_t(run.random);
-    for (int64_t* c : {&run.step, &run.next_row, &run.n_recorded, &random, &run.best.step,
-                       &run.best.waited})
+    for (int64_t* c : {&run.step, &run.next_row, &run.n_recorded, &run.n_measured, &random,
+                       &run.best.step, &run.best.waited})
         with.counter(*c);
     run.random = uint64_t(random);
     for (double* s : {&run.best.loss, &run.moments.beta1_power, &run.moments.beta2_power})
