@@ -184,8 +184,8 @@ bool one_network() {
     job.hidden = hidden.data();
     job.likelihood = likelihood;
     job.optimizer = {Optimizer(pick(0, int(Optimizer::count) - 1)), pick(0, 1) == 1,
-                     pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
-    job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3),
+                     pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01, pick(1, 4)};
+    job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3), pick(0, 2),
                     0.5, 0.0, 0.3, 25.0, 1e4};
     auto class_weights = exactly<real>(widths.back());
     for (real& w : class_weights) w = real(pick(0, 2));
@@ -198,6 +198,8 @@ bool one_network() {
     job.steps = pick(0, 6);
     job.batch_size = pick(0, 1) ? pick(1, training.n) : 0;
     job.record_every = pick(1, 3);
+    job.measures.every = pick(0, 3);
+    if (job.optimizer.kind == Optimizer::lbfgs) job.dropout = 0, job.batch_size = 0;
     job.seed = random_bits();
     job.training = training.rows();
     if (validated) job.validation = validation.rows();

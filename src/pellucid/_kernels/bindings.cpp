@@ -27,10 +27,11 @@ const std::vector<std::string> activation_names{
     "identity", "relu", "leaky_relu", "prelu", "hardtanh", "abs", "sigmoid", "tanh",
     "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
 const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
-const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw"};
-const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle"};
+const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw", "lbfgs"};
+const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle",
+                                              "plateau"};
 const std::vector<std::string> status_names{"finished", "interrupted", "diverged",
-                                            "stopped early"};
+                                            "stopped early", "converged"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
                                               "square_root"};
 
@@ -194,9 +195,13 @@ struct JobOf : PythonJob {
                          number(settings, "learning_rate"), number(settings, "momentum"),
                          number(settings, "alpha"), number(settings, "beta1"),
                          number(settings, "beta2"), number(settings, "epsilon"),
-                         number(settings, "weight_decay")};
+                         number(settings, "weight_decay"), count(settings, "history_size")};
+        need(job.optimizer.kind != Optimizer::lbfgs ||
+                 (job.optimizer.history_size >= 1 && job.optimizer.history_size <= 1000),
+             "history_size");
         job.schedule = {lookup<ScheduleKind>(schedule_names, schedule),
                         count(settings, "warmup"), count(settings, "step_size"),
+                        count(settings, "plateau_patience"),
                         number(settings, "gamma"), number(settings, "eta_min"),
                         number(settings, "pct_start"), number(settings, "div_factor"),
                         number(settings, "final_div_factor")};

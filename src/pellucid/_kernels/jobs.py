@@ -64,9 +64,11 @@ class TrainingJob:
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    history_size: int = 10
     schedule: str = "constant"
     warmup: int = 0
     step_size: int = 0
+    plateau_patience: int = 10
     gamma: float = 0.1
     eta_min: float = 0.0
     pct_start: float = 0.3
@@ -107,7 +109,9 @@ class TrainingResult:
     after the last update. ``validation_losses`` are means over the validation rows at the same
     moments, and empty without such rows.
 
-    ``status`` is "finished", "interrupted", "diverged" or "stopped early". Under ``patience`` the
+    ``status`` is "finished", "interrupted", "diverged", "stopped early" or, with L-BFGS,
+    "converged": the gradient's largest entry was at most 1e-7, or no step lowered the objective
+    (one that was tried counts among ``steps_done``). Under ``patience`` the
     parameters are those of ``best_step``, the recorded step with the lowest validation loss,
     whatever the status; otherwise ``best_step`` is None. After divergence the last loss is nan,
     ``steps_done`` is the step at which that was seen, and ``parameters`` are those of the

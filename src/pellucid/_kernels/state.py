@@ -12,11 +12,13 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array
 from .jobs import TrainingJob, TrainingResult, TrainingState, n_parameters, n_records
+from .lbfgs import Memory
 from .measure import MEASURED, fits, layer_records
 from .random_bits import WORD
+from .schedules import Plateau
 
-#: the counters that are read here; more may follow
-STEP, NEXT_ROW, N_RECORDED, N_MEASURED, RANDOM, BEST_STEP, WAITED = range(7)
+#: the counters
+STEP, NEXT_ROW, N_RECORDED, N_MEASURED, RANDOM, BEST_STEP, WAITED, PLATEAU, PAIRS = range(9)
 RECORDS = {"steps": np.int64, "losses": np.float64, "validation_losses": np.float64}
 
 
@@ -39,13 +41,15 @@ class Best:
 
 @dataclass
 class Run:
-    """What one step leaves behind for the next."""
+    """What one step leaves behind for the next. L-BFGS has no moments, and only it a memory."""
 
     parameters: Array
     kept: Array
     first: Array
     second: Array
+    memory: Memory
     order: Array
+    plateau: Plateau
     next_row: int
     random: int
     step: int = 0
@@ -76,17 +80,21 @@ class Run:
         """What was measured, as flat arrays."""
         return {name: np.array(self.measured[name], dtype) for name, dtype in MEASURED.items()}
 
+    def _vectors(self) -> list[Array]:
+        return [self.parameters, self.kept, self.first, self.second, self.memory.s, self.memory.y]
+
     def save(self, validated: bool) -> TrainingState:
         """Everything above, in arrays of its own."""
         random = self.random - (1 << 64) if self.random >> 63 else self.random
         n_measured = len(self.measured["measured_steps"])
-        best = [self.best.step, self.best.waited]
-        counters = [self.step, self.next_row, len(self.steps), n_measured, random, *best]
+        counters = [self.step, self.next_row, len(self.steps), n_measured, random]
+        counters += [self.best.step, self.best.waited, self.plateau.waited, self.memory.pairs]
+        scalars = [self.best.loss, self.plateau.rate, self.plateau.lowest, self.memory.scale]
         arrays = {
-            "numbers": np.concatenate([self.parameters, self.kept, self.first, self.second]),
+            "numbers": np.concatenate([vector.ravel() for vector in self._vectors()]),
             "order": self.order.astype(np.int32),
             "counters": np.array(counters, np.int64),
-            "scalars": np.array([self.best.loss]),
+            "scalars": np.array([*scalars, *self.memory.sy]),
         }
         arrays |= self.records(validated) | self.measures()
         return TrainingState("reference", self.step, arrays)
@@ -94,14 +102,18 @@ class Run:
     def restore(self, state: TrainingState) -> None:
         """Take over a state that `save` made for the same job."""
         arrays = state.arrays
-        vectors = (self.parameters, self.kept, self.first, self.second)
-        for vector, saved in zip(vectors, arrays["numbers"].reshape(4, -1), strict=True):
-            vector[:] = saved
+        vectors = self._vectors()
+        ends = np.cumsum([vector.size for vector in vectors])[:-1]
+        for vector, saved in zip(vectors, np.split(arrays["numbers"], ends), strict=True):
+            vector[:] = saved.reshape(vector.shape)
         self.order[:] = arrays["order"]
         counters = arrays["counters"].tolist()
         self.step, self.next_row = counters[STEP], counters[NEXT_ROW]
         self.random = counters[RANDOM] & WORD
-        self.best = Best(float(arrays["scalars"][0]), counters[BEST_STEP], counters[WAITED])
+        lowest, rate, plateau, scale, *sy = arrays["scalars"].tolist()
+        self.best = Best(lowest, counters[BEST_STEP], counters[WAITED])
+        self.plateau = Plateau(rate, plateau, counters[PLATEAU])
+        self.memory.pairs, self.memory.scale, self.memory.sy[:] = counters[PAIRS], scale, sy
         self.steps = arrays["steps"].tolist()
         self.losses = arrays["losses"].tolist()
         missing = [float("nan")] * len(self.steps)
@@ -111,13 +123,16 @@ class Run:
 
 def start(job: TrainingJob, n: int, dtype: Any, validated: bool) -> Run:
     """The run of ``job`` on n rows, before its first step or where its state says."""
-    first = np.array(job.parameters, dtype=dtype)
+    parameters = np.array(job.parameters, dtype=dtype)
+    p, m = len(parameters), job.history_size if job.optimizer == "lbfgs" else 0
     full_batch = job.batch_size == 0 or job.batch_size >= n
     run = Run(
-        parameters=first,
-        kept=first.copy(),
-        first=np.zeros_like(first),
-        second=np.zeros_like(first),
+        parameters=parameters,
+        kept=parameters.copy(),
+        first=np.zeros(0 if m else p, dtype),
+        second=np.zeros(0 if m else p, dtype),
+        memory=Memory.empty(m, p, dtype),
+        plateau=Plateau(job.learning_rate),
         order=np.arange(0 if full_batch else n),
         next_row=n,
         random=job.seed,
@@ -170,6 +185,7 @@ def _in_bounds(job: TrainingJob, arrays: dict[str, Array], n: int, validated: bo
         and k == counters[N_RECORDED] == len(arrays["losses"])
         and k < n_records(job)
         and len(arrays["validation_losses"]) == validated * k
+        and counters[PAIRS] >= 0
         and fits(job, arrays, counters[N_MEASURED])
         and bool(np.array_equal(np.sort(order), np.arange(len(order))))
     )

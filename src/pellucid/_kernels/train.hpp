@@ -15,9 +15,9 @@ enum class Activation : int32_t {
     elu, gelu, gelu_tanh, silu, softplus, softsign, count
 };
 enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
-enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, count };
-enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, count };
-enum class Status : int32_t { finished, interrupted, diverged, stopped_early };
+enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, lbfgs, count };
+enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, plateau, count };
+enum class Status : int32_t { finished, interrupted, diverged, stopped_early, converged };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
 // n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
@@ -39,12 +39,13 @@ struct OptimizerSettings {
     Optimizer kind;
     bool nesterov;
     double learning_rate, momentum, alpha, beta1, beta2, epsilon, weight_decay;
+    int64_t history_size;  // pairs that L-BFGS keeps
 };
 
 // How the learning rate changes from step to step (isa/schedules.hpp).
 struct Schedule {
     ScheduleKind kind;
-    int64_t warmup, step_size;
+    int64_t warmup, step_size, plateau_patience;
     double gamma, eta_min, pct_start, div_factor, final_div_factor;
 };
 
