@@ -152,6 +152,25 @@ def test_divergence_is_reported_and_leaves_finite_parameters(rows):
     assert np.isfinite(run.network.parameters()).all()
 
 
+def test_layers_are_measured_where_asked_and_make_a_frame(rows):
+    run = small(rows, steps=10, measure_every=4)
+    frame = run.history.layers.to_frame()
+    assert frame["step"].to_list() == [0, 0, 4, 4, 8, 8]
+    assert frame["layer"].to_list() == [1, 2] * 3
+    assert frame["dead"].to_list()[1::2] == [None] * 3
+    np.testing.assert_array_equal(frame["dead"].to_list()[::2], run.history.layers.dead[:, 0])
+    np.testing.assert_array_equal(frame["gradient_norm"], run.history.layers.gradient_norm.ravel())
+    assert small(rows, steps=10).history.layers is None
+    with pytest.raises(InvalidInput, match="depend on the losses"):
+        small(rows, schedule="plateau").settings.learning_rate_at(3)
+
+
+def test_lbfgs_converges_and_says_so(rows):
+    run = pellucid.train([2, 2], *rows, optimizer="lbfgs", learning_rate=1.0, steps=300)
+    assert run.status == "converged"
+    assert run.steps_done < 300
+
+
 def test_progress_function_hears_the_end(rows):
     heard = []
     small(rows, progress=lambda done, total: heard.append((done, total)))

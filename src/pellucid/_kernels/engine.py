@@ -149,8 +149,8 @@ def _train_all_reference(
         if done % 50 == 0:
             report()
 
-    for job in jobs:
-        start(job, len(X), job.parameters.dtype, validation is not None)  # refuses a state that does not fit
+    for job in jobs:  # refuses a state that does not fit
+        start(job, len(X), job.parameters.dtype, validation is not None)
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 

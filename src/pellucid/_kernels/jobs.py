@@ -47,8 +47,9 @@ class TrainingJob:
     d_in). Its type, float32 or float64, is the one that all of the job is computed in.
     ``activations`` holds one (name, parameters) pair for each hidden layer. ``batch_size`` 0 means
     all rows at every step; ``clip_norm`` 0 means no limit; ``patience`` 0 means no early stopping;
-    ``measure_every`` 0 means that no layer is measured. ``seed`` starts the shuffling of minibatches
-    and dropout. ``state``, of an interrupted result of the same job, is where to go on from.
+    ``measure_every`` 0 means that no layer is measured. ``seed`` starts the shuffling of
+    minibatches and dropout. ``state``, of an interrupted result of the same job, is where to go on
+    from.
     """
 
     widths: tuple[int, ...]
