@@ -84,6 +84,10 @@ def assert_close(result, expected, tolerance=None):
     for name in ("status", "steps_done", "best_step"):
         assert getattr(result, name) == getattr(expected, name)
     np.testing.assert_array_equal(result.steps, expected.steps)
+    if expected.layers is not None:
+        for name in ("steps", "gradient_norm", "update_ratio", "dead", "saturated"):
+            measured, wanted = getattr(result.layers, name), getattr(expected.layers, name)
+            np.testing.assert_allclose(measured, wanted, rtol=tolerance, atol=tolerance)
     for name in ("losses", "validation_losses", "parameters"):
         np.testing.assert_allclose(
             getattr(result, name), getattr(expected, name), rtol=tolerance, atol=tolerance

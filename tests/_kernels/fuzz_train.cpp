@@ -67,11 +67,17 @@ struct Written {
     std::vector<real> parameters;
     std::vector<int64_t> steps;
     std::vector<double> losses, held_out;
+    std::vector<int64_t> measured_steps;
+    std::vector<double> gradient_norm, update_ratio, dead, saturated;
     Outcome outcome;
 
     bool operator==(const Written& other) const {
         return bits(parameters) == bits(other.parameters) && bits(steps) == bits(other.steps) &&
                bits(losses) == bits(other.losses) && bits(held_out) == bits(other.held_out) &&
+               bits(measured_steps) == bits(other.measured_steps) &&
+               bits(gradient_norm) == bits(other.gradient_norm) &&
+               bits(update_ratio) == bits(other.update_ratio) &&
+               bits(dead) == bits(other.dead) && bits(saturated) == bits(other.saturated) &&
                outcome.status == other.outcome.status &&
                outcome.steps_done == other.outcome.steps_done &&
                outcome.best_step == other.outcome.best_step;
@@ -106,6 +112,8 @@ void run(Job<real> job, Written& to) {
     job.recorded_steps = to.steps.data();
     job.losses = to.losses.data();
     job.validation_losses = job.validation.n ? to.held_out.data() : nullptr;
+    job.measures = {job.measures.every,       to.measured_steps.data(), to.gradient_norm.data(),
+                    to.update_ratio.data(), to.dead.data(),           to.saturated.data()};
     const size_t size = PELLUCID_ISA::kernel.workspace_bytes(job);
     void* memory = std::aligned_alloc(64, (size + 63) / 64 * 64);
     std::memset(memory, 0xff, size);  // nan
@@ -127,8 +135,13 @@ bool makes_sense(const Written& written) {
 // Twice the same, and the same again where every step but the last is an interrupted run.
 bool fits(Job<real> job, const std::vector<real>& start) {
     const size_t records = size_t((job.steps + job.record_every - 1) / job.record_every + 1);
+    const int64_t every = job.measures.every;
+    const size_t rows = every ? size_t((job.steps + every - 1) / every) : 0;
+    const size_t layers = rows * size_t(job.n_layers), hidden = layers - rows;
     const Written blank{start, exactly<int64_t>(records), exactly<double>(records),
-                        exactly<double>(records), {}};
+                        exactly<double>(records), exactly<int64_t>(rows),
+                        exactly<double>(layers), exactly<double>(layers),
+                        exactly<double>(hidden), exactly<double>(hidden), {}};
     const int32_t never = 0;
     int64_t progress = 0;
     job.stop = &never;
@@ -184,8 +197,8 @@ bool one_network() {
     job.hidden = hidden.data();
     job.likelihood = likelihood;
     job.optimizer = {Optimizer(pick(0, int(Optimizer::count) - 1)), pick(0, 1) == 1,
-                     pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01};
-    job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3),
+                     pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01, pick(1, 4)};
+    job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3), pick(0, 2),
                     0.5, 0.0, 0.3, 25.0, 1e4};
     auto class_weights = exactly<real>(widths.back());
     for (real& w : class_weights) w = real(pick(0, 2));
@@ -198,6 +211,8 @@ bool one_network() {
     job.steps = pick(0, 6);
     job.batch_size = pick(0, 1) ? pick(1, training.n) : 0;
     job.record_every = pick(1, 3);
+    job.measures.every = pick(0, 3);
+    if (job.optimizer.kind == Optimizer::lbfgs) job.dropout = 0, job.batch_size = 0;
     job.seed = random_bits();
     job.training = training.rows();
     if (validated) job.validation = validation.rows();

@@ -206,6 +206,7 @@ WRONG_NATIVE = {
     "unknown activation": {"activations": ["swish"]},
     "likelihood of targets": {"likelihood": "gaussian"},
     "steps": {"steps": -1},
+    "history_size": {"optimizer": "lbfgs"},
     "record_every": {"record_every": 0},
     "schedule": {"schedule": "linear"},
     "counts": {"settings": dict.fromkeys(REAL_SETTINGS, -1.0)},

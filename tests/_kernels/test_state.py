@@ -21,6 +21,7 @@ SCHEDULES = [
     {"schedule": "step", "step_size": 40},
     {"schedule": "cosine", "warmup": 11},
     {"schedule": "one_cycle"},
+    {"schedule": "plateau", "plateau_patience": 2, "gamma": 0.8},
 ]
 BATCHES = [{"batch_size": 0}, {"batch_size": 7}]
 DROPOUTS = [{"dropout": 0.0}, {"dropout": 0.2}]
@@ -40,9 +41,30 @@ def job_table(toolbox, steps):
             seed=i,
             steps=steps,
             record_every=(1, 7, 50)[i % 3],
+            measure_every=(0, 11)[i % 2],
             **{key: value for settings in chosen for key, value in settings.items()},
         )
         for i, chosen in enumerate(combined)
+    ] + lbfgs_jobs(toolbox, steps)
+
+
+def lbfgs_jobs(toolbox, steps):
+    """Rates so small that they do not converge at once."""
+    return [
+        toolbox.make_job(
+            (3, width, 4),
+            "tanh",
+            weights=width,
+            optimizer="lbfgs",
+            learning_rate=0.01,
+            history_size=3,
+            steps=steps,
+            weight_decay=decay,
+            record_every=7,
+            measure_every=5,
+            patience=patience,
+        )
+        for width, decay, patience in [(3, 0.0, 0), (4, 0.1, 0), (20, 0.0, 3), (30, 0.01, 0)]
     ]
 
 
@@ -59,6 +81,10 @@ def assert_same(result, expected):
     for name in ("parameters", "steps", "losses", "validation_losses"):
         assert getattr(result, name).tobytes() == getattr(expected, name).tobytes(), name
     assert result.state is None
+    assert (result.layers is None) == (expected.layers is None)
+    if expected.layers is not None:
+        for name, array in vars(expected.layers).items():
+            assert getattr(result.layers, name).tobytes() == array.tobytes(), name
 
 
 def with_interrupts(replace, jobs, train):
@@ -102,14 +128,14 @@ def test_the_kernel_goes_on_bit_for_bit(toolbox, rows, isa, threads, monkeypatch
     for result, one in zip(results, expected, strict=True):
         assert_same(result, one)
     assert sum(interrupts) > 10
-    assert {r.status for r in results} == {"finished", "stopped early"}
+    assert {r.status for r in results} == {"finished", "stopped early", "converged"}
 
 
 def test_the_twin_goes_on_bit_for_bit(toolbox, rows):
     X, y, held_out = rows
     rng = np.random.default_rng(0)
     validation = tuple(held_out.values())
-    for job in job_table(toolbox, steps=24)[::7]:
+    for job in job_table(toolbox, steps=24)[::-9]:
         left = [0]
 
         def stopped(left=left):
@@ -143,7 +169,7 @@ def test_a_run_without_validation_rows_and_with_weights_goes_on(toolbox, engine,
         lambda left: train_networks(X, y, left, progress=interrupt, **options),
     )
     assert_same(result, expected)
-    assert interrupts >= 3
+    assert interrupts
 
 
 def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
@@ -165,7 +191,7 @@ def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
     [result], [interrupts] = with_interrupts(
         toolbox.replace, [job], lambda left: [toolbox.kernel(X, y, *left, progress=interrupt)]
     )
-    assert interrupts >= 2
+    assert interrupts
     assert_same(result, expected)
 
 
@@ -199,7 +225,7 @@ def test_a_run_that_does_not_go_on_keeps_its_state(toolbox, monkeypatch):
         lambda a: a.update(counters=a["counters"] + 100),
         lambda a: a.update(losses=a["losses"][:0]),
         lambda a: a.update(validation_losses=a["losses"]),
-        lambda a: a.update(scalars=3.0),
+        lambda a: a.update(dead=np.zeros(3)),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(toolbox, monkeypatch, change):

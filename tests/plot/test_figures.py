@@ -128,6 +128,19 @@ def test_history_takes_a_run_as_well():
         assert np.array_equal(drawn, run.history.loss)
 
 
+def test_layers_are_small_multiples_with_a_line_for_each_layer():
+    import pellucid
+
+    X, y = [[0.0], [1.0]], [0.0, 1.0]
+    run = pellucid.train([1, 3, 2, 1], X, y, steps=20, measure_every=5)
+    for one in (run, run.history, run.history.layers):
+        axes = plot.layer_history(one).axes
+        assert [len(ax.lines) for ax in axes] == [3, 3, 2, 2]
+        assert np.array_equal(axes[2].lines[1].get_ydata(), run.history.layers.dead[:, 1])
+    with pytest.raises(InvalidInput, match="measure_every"):
+        plot.layer_history(pellucid.train([1, 1], X, y, steps=2))
+
+
 def test_loss_axis_is_logarithmic_only_where_losses_span_it():
     assert plot.history(history(0.001)).axes[0].get_yscale() == "log"
     assert plot.history(history(0.6)).axes[0].get_yscale() == "linear"

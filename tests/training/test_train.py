@@ -152,6 +152,25 @@ def test_divergence_is_reported_and_leaves_finite_parameters(rows):
     assert np.isfinite(run.network.parameters()).all()
 
 
+def test_layers_are_measured_where_asked_and_make_a_frame(rows):
+    run = small(rows, steps=10, measure_every=4)
+    frame = run.history.layers.to_frame()
+    assert frame["step"].to_list() == [0, 0, 4, 4, 8, 8]
+    assert frame["layer"].to_list() == [1, 2] * 3
+    assert frame["dead"].to_list()[1::2] == [None] * 3
+    np.testing.assert_array_equal(frame["dead"].to_list()[::2], run.history.layers.dead[:, 0])
+    np.testing.assert_array_equal(frame["gradient_norm"], run.history.layers.gradient_norm.ravel())
+    assert small(rows, steps=10).history.layers is None
+    with pytest.raises(InvalidInput, match="depend on the losses"):
+        small(rows, schedule="plateau").settings.learning_rate_at(3)
+
+
+def test_lbfgs_converges_and_says_so(rows):
+    run = pellucid.train([2, 2], *rows, optimizer="lbfgs", learning_rate=1.0, steps=300)
+    assert run.status == "converged"
+    assert run.steps_done < 300
+
+
 def test_progress_function_hears_the_end(rows):
     heard = []
     small(rows, progress=lambda done, total: heard.append((done, total)))
@@ -185,6 +204,16 @@ def test_train_many_takes_every_setting_with_its_default():
         ({"optimizer": "sgd", "nesterov": True}, "momentum"),
         ({"schedule": "linear"}, "constant, step, cosine, one_cycle"),
         ({"schedule": "step"}, "step_size"),
+        ({"optimizer": "lbfgs", "batch_size": 10}, "lbfgs got batch_size 10"),
+        ({"optimizer": "lbfgs", "dropout": 0.1}, "lbfgs got dropout"),
+        ({"optimizer": "lbfgs", "l1": 0.1}, "lbfgs got l1"),
+        ({"optimizer": "lbfgs", "clip_norm": 0.1}, "lbfgs got clip_norm"),
+        ({"optimizer": "lbfgs", "schedule": "plateau"}, "lbfgs got schedule plateau"),
+        ({"optimizer": "lbfgs", "warmup": 3}, "lbfgs got warmup"),
+        ({"optimizer": "lbfgs", "history_size": 0}, "history_size"),
+        ({"optimizer": "lbfgs", "history_size": 1001}, "history_size"),
+        ({"plateau_patience": -1}, "plateau_patience"),
+        ({"measure_every": 0}, "measure_every"),
         ({"pct_start": 2}, "from 0 to 1"),
         ({"div_factor": 0}, "from 1"),
         ({"warmup": 1.5}, "whole number"),

@@ -1,6 +1,7 @@
 """From TrainingJob to the compiled module and back."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from .._shapes import Array
 from .checks import in_type
 from .jobs import TrainingJob, TrainingResult, TrainingState, Weights, n_records
+from .measure import first_rows, layer_records, room
 from .state import RECORDS, check_state, empty_result
 
 #: the fields of a job that the compiled module takes as one table of real numbers
@@ -20,8 +22,10 @@ REAL_SETTINGS = (
     "beta2",
     "epsilon",
     "weight_decay",
+    "history_size",
     "warmup",
     "step_size",
+    "plateau_patience",
     "gamma",
     "eta_min",
     "pct_start",
@@ -58,14 +62,14 @@ def train_native(
         native_job(native, *rows[job.parameters.dtype], job, arrays)
         for job, arrays in zip(jobs, buffers, strict=True)
     ]
-    pauses = [
+    extras = [
         _connect(native, native_job, job, arrays, len(X))
         for native_job, job, arrays in zip(native_jobs, jobs, buffers, strict=True)
     ]
     outcomes = native.train(native_jobs, threads, progress, INTERVAL)
     return [
-        _result(job, arrays, pause, *outcome)
-        for job, arrays, pause, outcome in zip(jobs, buffers, pauses, outcomes, strict=True)
+        _result(job, arrays, extra, *outcome)
+        for job, arrays, extra, outcome in zip(jobs, buffers, extras, outcomes, strict=True)
     ]
 
 
@@ -73,23 +77,36 @@ def train_native(
 _STATE_TYPES = {"order": np.int32, "counters": np.int64, "scalars": np.float64}
 
 
+@dataclass
+class _Extras:
+    """What a job writes beside its parameters and losses."""
+
+    pause: dict[str, Array]
+    measured: dict[str, Array]
+
+
 def _connect(
     native: ModuleType, native_job: Any, job: TrainingJob, arrays: tuple[Array, ...], n: int
-) -> dict[str, Array]:
-    """Give a job the arrays of its state: the one to go on from, and room for the next."""
+) -> _Extras:
+    """Give a job room for its state and measures, and the state to go on from."""
     types = {"numbers": job.parameters.dtype} | _STATE_TYPES
     sizes = zip(types.items(), native_job.state_size(), strict=True)
     pause = {name: np.empty(size, dtype) for (name, dtype), size in sizes}
     State = getattr(native, job.parameters.dtype.name).State
     native_job.pause_into(State(**pause))
+    measured = room(job)
+    if job.measure_every:
+        at, *numbers = measured.values()
+        native_job.measure(int(job.measure_every), at, numbers)
     check_state(job, n, len(arrays[-1]) > 0, pause, "kernel")
     if job.state is not None:
         saved = job.state.arrays
         # the module reads these alone, but wants arrays that it could write
         native_job.resume_from(State(**{name: saved[name].copy() for name in pause}))
-        for array, name in zip(arrays[1:], RECORDS, strict=True):
+        growing = dict(zip(RECORDS, arrays[1:], strict=True)) | measured
+        for name, array in growing.items():
             array[: len(saved[name])] = saved[name]
-    return pause
+    return _Extras(pause, measured)
 
 
 def native_rows(
@@ -162,26 +179,31 @@ def native_job(
 def _result(
     job: TrainingJob,
     arrays: tuple[Array, ...],
-    pause: dict[str, Array],
+    extra: _Extras,
     status: str,
     steps_done: int,
     n_recorded: int,
+    n_measured: int,
     best_step: int,
 ) -> TrainingResult:
     if n_recorded == 0:  # never begun
         return empty_result(job)
     parameters, *records = arrays
+    measured = first_rows(job, extra.measured, n_measured)
     state = None
     if status == "interrupted" and steps_done:
         kept = zip(RECORDS, records, strict=True)  # without the record that an interrupt adds
-        state = TrainingState(
-            "kernel", steps_done, pause | {k: a[: n_recorded - 1].copy() for k, a in kept}
-        )
+        past = {name: array[: n_recorded - 1].copy() for name, array in kept}
+        state = TrainingState("kernel", steps_done, extra.pause | past | measured)
+    steps, losses, validation_losses = (array[:n_recorded].copy() for array in records)
     return TrainingResult(
-        parameters=parameters,
-        **{name: array[:n_recorded].copy() for name, array in zip(RECORDS, records, strict=True)},
+        parameters,
+        steps,
+        losses,
+        validation_losses,
         status=status,
         steps_done=steps_done,
         best_step=None if best_step < 0 else best_step,
+        layers=layer_records(job, measured),
         state=state,
     )

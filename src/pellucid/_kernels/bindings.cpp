@@ -27,10 +27,11 @@ const std::vector<std::string> activation_names{
     "identity", "relu", "leaky_relu", "prelu", "hardtanh", "abs", "sigmoid", "tanh",
     "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
 const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
-const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw"};
-const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle"};
+const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw", "lbfgs"};
+const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle",
+                                              "plateau"};
 const std::vector<std::string> status_names{"finished", "interrupted", "diverged",
-                                            "stopped early"};
+                                            "stopped early", "converged"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
                                               "square_root"};
 
@@ -148,6 +149,8 @@ struct JobOf : PythonJob {
     std::optional<Writable<double>> validation_losses;
     std::optional<Vector> class_weights;
     std::optional<StateArrays<Real>> resume, pause;
+    std::optional<Writable<int64_t>> measured_steps;
+    std::vector<Writable<double>> measured;
     std::shared_ptr<Data<Real>> training, validation;
 
     JobOf(std::shared_ptr<Data<Real>> training_rows, std::shared_ptr<Data<Real>> validation_rows,
@@ -192,9 +195,13 @@ struct JobOf : PythonJob {
                          number(settings, "learning_rate"), number(settings, "momentum"),
                          number(settings, "alpha"), number(settings, "beta1"),
                          number(settings, "beta2"), number(settings, "epsilon"),
-                         number(settings, "weight_decay")};
+                         number(settings, "weight_decay"), count(settings, "history_size")};
+        need(job.optimizer.kind != Optimizer::lbfgs ||
+                 (job.optimizer.history_size >= 1 && job.optimizer.history_size <= 1000),
+             "history_size");
         job.schedule = {lookup<ScheduleKind>(schedule_names, schedule),
                         count(settings, "warmup"), count(settings, "step_size"),
+                        count(settings, "plateau_patience"),
                         number(settings, "gamma"), number(settings, "eta_min"),
                         number(settings, "pct_start"), number(settings, "div_factor"),
                         number(settings, "final_div_factor")};
@@ -229,6 +236,20 @@ struct JobOf : PythonJob {
         pause = state;
     }
 
+    // Room for the steps that will be measured and, layer by layer, for four numbers of each.
+    void measure(int64_t every, Writable<int64_t> at, std::vector<Writable<double>> numbers) {
+        need(every >= 1 && numbers.size() == 4, "measure every 1 step at least, four numbers");
+        const size_t rows = size_t(job.steps / every + (job.steps % every != 0));
+        const size_t layers = widths.size() - 1;
+        need(at.shape(0) >= rows, "no room for the measured steps");
+        for (size_t i = 0; i < 4; ++i)
+            need(numbers[i].shape(0) >= rows * (i < 2 ? layers : layers - 1),
+                 "no room for what is measured");
+        measured = std::move(numbers);
+        measured_steps = at;
+        job.measures.every = every;
+    }
+
     AnyJob any() override { return plain(); }
 
     Job<Real> plain() {
@@ -243,6 +264,9 @@ struct JobOf : PythonJob {
         j.recorded_steps = steps.data();
         j.losses = losses.data();
         j.validation_losses = validation ? validation_losses->data() : nullptr;
+        if (measured_steps)
+            j.measures = {job.measures.every, measured_steps->data(), measured[0].data(),
+                          measured[1].data(), measured[2].data(), measured[3].data()};
         if (resume) j.resume = resume->plain();
         if (pause) j.pause = pause->plain();
         return j;
@@ -261,7 +285,7 @@ bool interrupted_by(const F& call) {
     return false;
 }
 
-// The outcome of each job: (status, steps done, records, best step or -1).
+// The outcome of each job: (status, steps done, records, measured steps, best step or -1).
 nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object progress,
                double interval) {
     std::vector<AnyJob> jobs;
@@ -290,8 +314,8 @@ nb::list train(std::vector<PythonJob*> python_jobs, size_t threads, nb::object p
     nb::list outcomes;
     for (const Outcome& o : pool.outcomes())
         outcomes.append(
-            nb::make_tuple(status_names[size_t(o.status)], o.steps_done,
-                                       o.n_recorded, o.best_step));
+            nb::make_tuple(status_names[size_t(o.status)], o.steps_done, o.n_recorded,
+                           o.n_measured, o.best_step));
     return outcomes;
 }
 
@@ -324,6 +348,7 @@ void bind_type(nb::module_ m) {
             const StateSize size = j.state_size();
             return nb::make_tuple(size.numbers, size.order, size.counters, size.scalars);
         })
+        .def("measure", &JobOf<Real>::measure, "every"_a, "steps"_a, "numbers"_a)
         .def("resume_from", &JobOf<Real>::resume_from, "state"_a)
         .def("pause_into", &JobOf<Real>::pause_into, "state"_a)
         .def("learning_rate", [](JobOf<Real>& j, int64_t step) {

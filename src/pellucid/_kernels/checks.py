@@ -6,7 +6,7 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array
-from .jobs import TrainingJob, Weights, n_parameters, n_records
+from .jobs import TrainingJob, Weights, n_measures, n_parameters, n_records
 from .schedules import SCHEDULES
 
 #: activation -> number of parameters; the compiled module has the same list (a test compares).
@@ -27,7 +27,7 @@ ACTIVATION_PARAMETERS = {
     "softsign": 0,
 }
 LIKELIHOODS = ("gaussian", "bernoulli", "categorical")
-OPTIMIZERS = ("sgd", "rmsprop", "adam", "adamw")
+OPTIMIZERS = ("sgd", "rmsprop", "adam", "adamw", "lbfgs")
 
 #: the number types that a job can be computed in
 DTYPES = ("float32", "float64")
@@ -37,6 +37,7 @@ MAX_PARAMETERS = 2**31 - 64
 MAX_WIDTH = 2**24  # the kernel counts the numbers of a tile in 32 bits
 MAX_STEPS = 2**53
 MAX_RECORDS = 2**27
+MAX_HISTORY = 1000
 
 
 def _integer(value: object, name: str, low: int, high: int) -> None:
@@ -81,6 +82,7 @@ def check_job(job: TrainingJob) -> None:
     _number(job.beta2, "beta2", 0.0, 1.0)
     _number(job.epsilon, "epsilon", 0.0)
     _number(job.weight_decay, "weight_decay", 0.0)
+    _integer(job.history_size, "history_size", 1, MAX_HISTORY)
     _number(job.dropout, "dropout", 0.0, 1.0)
     _number(job.l1, "l1", 0.0)
     _number(job.clip_norm, "clip_norm", 0.0)
@@ -97,6 +99,12 @@ def check_job(job: TrainingJob) -> None:
     _integer(job.batch_size, "batch_size", 0, MAX_ROWS)
     _integer(job.seed, "seed", 0, 2**64 - 1)
     _integer(job.record_every, "record_every", 1, MAX_STEPS)
+    _integer(job.measure_every, "measure_every", 0, MAX_STEPS)
+    if n_measures(job) * len(job.widths) > MAX_RECORDS:
+        raise InvalidInput(
+            f"{job.steps} steps measured every {job.measure_every} in {len(job.widths) - 1} layers "
+            f"make more than {MAX_RECORDS} numbers; raise measure_every."
+        )
     if n_records(job) > MAX_RECORDS:
         raise InvalidInput(
             f"{job.steps} steps recorded every {job.record_every} make {n_records(job)} records; "
@@ -108,6 +116,7 @@ def _check_schedule(job: TrainingJob) -> None:
     _choice(job.schedule, "schedule", tuple(SCHEDULES))
     _integer(job.warmup, "warmup", 0, MAX_STEPS)
     _integer(job.step_size, "step_size", int(job.schedule == "step"), MAX_STEPS)
+    _integer(job.plateau_patience, "plateau_patience", 0, MAX_STEPS)
     _number(job.gamma, "gamma", 0.0)
     _number(job.eta_min, "eta_min", 0.0)
     _number(job.pct_start, "pct_start", 0.0)
@@ -115,6 +124,25 @@ def _check_schedule(job: TrainingJob) -> None:
         raise InvalidInput(f"pct_start is {job.pct_start}; it must lie between 0 and 1.")
     _number(job.div_factor, "div_factor", 1.0)
     _number(job.final_div_factor, "final_div_factor", 1.0)
+
+
+def check_full_batch(job: TrainingJob, n: int) -> None:
+    """L-BFGS compares the objective at different parameters, so it must be one smooth function."""
+    if job.optimizer != "lbfgs":
+        return
+    refused = {
+        "dropout": job.dropout > 0,
+        "l1": job.l1 > 0,
+        "clip_norm": job.clip_norm > 0,
+        "batch_size": 0 < job.batch_size < n,
+        "schedule": job.schedule != "constant",
+        "warmup": job.warmup > 0,
+    }
+    for name in (name for name, given in refused.items() if given):
+        raise InvalidInput(
+            f"optimizer lbfgs got {name} {getattr(job, name)}; it takes all rows at every step, a "
+            "constant learning_rate, and neither dropout nor l1 nor clip_norm."
+        )
 
 
 def _check_activations(job: TrainingJob) -> None:

@@ -8,7 +8,7 @@ from types import ModuleType
 from .._errors import InvalidInput, MissingDependency, PellucidWarning
 from .._shapes import Array
 from .binding import train_native
-from .checks import check_data, check_job, check_threads, check_weights
+from .checks import check_data, check_full_batch, check_job, check_threads, check_weights
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
 from .reference import train_reference
 from .state import empty_result, start, steps_before
@@ -66,6 +66,8 @@ def train_networks(
     if not jobs:
         return []
     X, y = check_data(X, y, jobs, "X", "y")
+    for job in jobs:
+        check_full_batch(job, len(X))
     validation = _validation(X_validation, y_validation, jobs)
     if validation is None and any(job.patience for job in jobs):
         raise InvalidInput("patience needs validation rows, whose loss decides; there are none.")
@@ -147,10 +149,8 @@ def _train_all_reference(
         if done % 50 == 0:
             report()
 
-    for job in jobs:
-        start(
-            job, len(X), job.parameters.dtype, validation is not None
-        )  # refuses a state that does not fit
+    for job in jobs:  # refuses a state that does not fit
+        start(job, len(X), job.parameters.dtype, validation is not None)
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 

@@ -47,8 +47,9 @@ class TrainingJob:
     d_in). Its type, float32 or float64, is the one that all of the job is computed in.
     ``activations`` holds one (name, parameters) pair for each hidden layer. ``batch_size`` 0 means
     all rows at every step; ``clip_norm`` 0 means no limit; ``patience`` 0 means no early stopping;
-    ``seed`` starts the shuffling of minibatches and dropout. ``state``, of an interrupted result of
-    the same job, is where to go on from.
+    ``measure_every`` 0 means that no layer is measured. ``seed`` starts the shuffling of
+    minibatches and dropout. ``state``, of an interrupted result of the same job, is where to go on
+    from.
     """
 
     widths: tuple[int, ...]
@@ -64,9 +65,11 @@ class TrainingJob:
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    history_size: int = 10
     schedule: str = "constant"
     warmup: int = 0
     step_size: int = 0
+    plateau_patience: int = 10
     gamma: float = 0.1
     eta_min: float = 0.0
     pct_start: float = 0.3
@@ -81,6 +84,7 @@ class TrainingJob:
     batch_size: int = 0
     seed: int = 0
     record_every: int = 1
+    measure_every: int = 0
     state: TrainingState | None = None
 
 
@@ -106,7 +110,9 @@ class TrainingResult:
     after the last update. ``validation_losses`` are means over the validation rows at the same
     moments, and empty without such rows.
 
-    ``status`` is "finished", "interrupted", "diverged" or "stopped early". Under ``patience`` the
+    ``status`` is "finished", "interrupted", "diverged", "stopped early" or, with L-BFGS,
+    "converged": the gradient's largest entry was at most 1e-7, or no step lowered the objective
+    (one that was tried counts among ``steps_done``). Under ``patience`` the
     parameters are those of ``best_step``, the recorded step with the lowest validation loss,
     whatever the status; otherwise ``best_step`` is None. After divergence the last loss is nan,
     ``steps_done`` is the step at which that was seen, and ``parameters`` are those of the
@@ -116,6 +122,9 @@ class TrainingResult:
     ``state`` is there where an interrupted network had begun at least one step. The run that goes
     on from it equals the uninterrupted one bit for bit, its records included (the record that the
     interrupted result ends with is not among them).
+
+    ``layers`` is there where ``measure_every`` is above 0: steps 0, m, 2m, ..., as far as their
+    updates were made.
     """
 
     parameters: Array
@@ -125,6 +134,7 @@ class TrainingResult:
     status: str
     steps_done: int
     best_step: int | None = None
+    layers: LayerRecords | None = None
     state: TrainingState | None = None
 
     def __repr__(self) -> str:
@@ -177,3 +187,8 @@ def n_parameters(widths: tuple[int, ...]) -> int:
 def n_records(job: TrainingJob) -> int:
     """Losses recorded at steps 0, r, 2r, ... below ``steps``, and one at the end."""
     return -(-job.steps // job.record_every) + 1
+
+
+def n_measures(job: TrainingJob) -> int:
+    """Steps 0, m, 2m, ... below ``steps``, at which the layers are measured."""
+    return -(-job.steps // job.measure_every) if job.measure_every else 0

@@ -73,6 +73,12 @@ class Model:
                 h = self.activations[layer].value(z) * dropout(layer, z)
         return passed
 
+    def pre_activations(
+        self, parameters: Float[Array, " p"], x: Float[Array, "n d_in"]
+    ) -> list[Array]:
+        """z of each hidden layer."""
+        return [z for _, z in self._forward(parameters, x)[:-1]]
+
     def loss_and_gradient(
         self,
         parameters: Float[Array, " p"],

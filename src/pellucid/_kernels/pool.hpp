@@ -28,7 +28,7 @@ class Pool {
 public:
     // The jobs must live until the pool is gone. Their `stop` and `progress` are set here.
     Pool(const Kernels& kernels, std::vector<AnyJob>& jobs) : kernels_(kernels), jobs_(jobs) {
-        outcomes_.assign(jobs.size(), Outcome{Status::interrupted, 0, 0});
+        outcomes_.assign(jobs.size(), Outcome{Status::interrupted, 0, 0, 0, -1});
         counters_ = std::make_unique<Counter[]>(jobs.size());
         for (size_t i = 0; i < jobs.size(); ++i) {
             std::visit([&](auto& job) {

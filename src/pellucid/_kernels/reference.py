@@ -6,13 +6,15 @@ the header in ``isa/`` that it is the twin of.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._shapes import Array, Float
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
+from .lbfgs import FLAT_GRADIENT, dot, lbfgs_step
+from .measure import layer_records, norms, unit_shares
 from .model import Model, dropout_of, make_model
 from .optimizers import UPDATES, adjusted
 from .rows import next_rows
@@ -71,6 +73,11 @@ class _Trainer:
     model: Model
     run: Run
 
+    @property
+    def curved(self) -> bool:
+        """Whether the optimizer looks at the objective, not at its gradient alone."""
+        return self.job.optimizer == "lbfgs"
+
     def held_out(self) -> float:
         """Mean loss over the validation rows; nan without."""
         if self.validation is None:
@@ -81,21 +88,61 @@ class _Trainer:
         return bool(np.isfinite(self.run.parameters).all())
 
     def one_step(self) -> str:
-        """From the batch to the update; anything but "finished" ends the run before the update."""
+        """From the batch to the update; anything but "finished" ends the run."""
         job, run = self.job, self.run
-        rows, recording = next_rows(run, job.batch_size), run.step % job.record_every == 0
-        u = None if self.weights is None else self.weights[rows]
-        loss, gradient = self.model.loss_and_gradient(
-            run.parameters, self.X[rows], self.y[rows], u, dropout_of(job, run.step)
-        )
+        recording = run.step % job.record_every == 0
+        measuring = job.measure_every > 0 and run.step % job.measure_every == 0
+        rows = next_rows(run, job.batch_size)
+        batch = self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
+        dropout = dropout_of(job, run.step)
+        loss, gradient = self.model.loss_and_gradient(run.parameters, *batch, dropout)
         if not np.isfinite(loss) or (recording and not self.finite()):
             return "diverged"
+        f = loss
+        if self.curved:
+            f, gradient = self.objective(run.parameters)
+            if np.abs(gradient).max() <= FLAT_GRADIENT:
+                return "converged"
         if recording and not self.record(loss):
             return "stopped early"
-        gradient = adjusted(job, run.parameters, gradient)
-        UPDATES[job.optimizer](job, run, gradient, learning_rate(job, run.step))
+        before, measured = run.parameters.copy(), self.measure(*batch) if measuring else {}
+        status = self.iterate(f, gradient) if self.curved else self.update(gradient)
+        if measuring:
+            update = norms(np.subtract(run.parameters, before, dtype=np.float64), job.widths)
+            run.measure(update_ratio=update / norms(before, job.widths), **measured)
         run.step += 1
+        return status
+
+    def update(self, gradient: Float[Array, " p"]) -> str:
+        """Change the parameters by the optimizer's rule."""
+        job, run = self.job, self.run
+        rate = learning_rate(replace(job, learning_rate=run.plateau.rate), run.step)
+        UPDATES[job.optimizer](job, run, adjusted(job, run.parameters, gradient), rate)
         return "finished"
+
+    def objective(self, parameters: Float[Array, " p"]) -> tuple[float, Float[Array, " p"]]:
+        """The objective of L-BFGS and its gradient."""
+        decay = self.job.weight_decay
+        loss, gradient = self.model.loss_and_gradient(parameters, self.X, self.y, self.weights)
+        penalty = decay / 2 * dot(parameters, parameters)
+        return loss + penalty, gradient + gradient.dtype.type(decay) * parameters
+
+    def iterate(self, f: float, gradient: Float[Array, " p"]) -> str:
+        """One iteration of L-BFGS."""
+        rate, parameters = self.job.learning_rate, self.run.parameters
+        found = lbfgs_step(self.run.memory, rate, parameters, f, gradient, self.objective)
+        if found is None:
+            return "converged"
+        parameters[:] = found
+        return "finished"
+
+    def measure(self, x: Array, y: Array, u: Array | None) -> dict[str, Any]:
+        """Gradient norms and shares of units of one batch, without dropout."""
+        parameters, model = self.run.parameters, self.model
+        _, gradient = model.loss_and_gradient(parameters, x, y, u)
+        dead, saturated = unit_shares(self.job, model, parameters, x)
+        gradient_norm = norms(gradient, self.job.widths)
+        return {"gradient_norm": gradient_norm, "dead": dead, "saturated": saturated}
 
     def record(self, loss: float) -> bool:
         """False where patience is at its end; that step is recorded by what ends the run."""
@@ -105,6 +152,8 @@ class _Trainer:
         elif run.best.waited >= self.job.patience:
             return False
         run.record(loss, validation)
+        if self.job.schedule == "plateau" and run.step >= self.job.warmup:
+            run.plateau.look(self.job, loss if self.validation is None else validation)
         return True
 
     def finish(self, status: str) -> TrainingResult:
@@ -130,5 +179,6 @@ class _Trainer:
             status=status,
             steps_done=run.step,
             best_step=None if run.best.step < 0 else run.best.step,
+            layers=layer_records(self.job, run.measures()),
             state=state,
         )

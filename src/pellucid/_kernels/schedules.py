@@ -6,6 +6,7 @@ the warm-up, and ``T`` is their number.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -41,11 +42,41 @@ def one_cycle(s: Any, t: int, T: int) -> float:
     return half_cosine(highest, last, (t - peak) / left if left > 0 else 1.0)
 
 
+def plateau(s: Any, t: int, T: int) -> float:
+    """The rate as the plateaus so far have left it (`Plateau`)."""
+    return s.learning_rate
+
+
+@dataclass
+class Plateau:
+    """torch's ReduceLROnPlateau (mode min, relative threshold, no cooldown).
+
+    The one schedule that looks at what is recorded.
+    """
+
+    rate: float
+    lowest: float = math.inf
+    waited: int = 0
+
+    def look(self, s: Any, loss: float) -> None:
+        """Note one recorded loss, and lower the rate if too many were no lower than the lowest."""
+        self.waited += 1
+        if loss < self.lowest * (1 - 1e-4):
+            self.lowest, self.waited = loss, 0
+        if self.waited <= s.plateau_patience:
+            return
+        self.waited = 0
+        lower = max(self.rate * s.gamma, s.eta_min)
+        if self.rate - lower > 1e-8:
+            self.rate = lower
+
+
 SCHEDULES: dict[str, Callable[[Any, int, int], float]] = {
     "constant": constant,
     "step": step,
     "cosine": cosine,
     "one_cycle": one_cycle,
+    "plateau": plateau,
 }
 
 

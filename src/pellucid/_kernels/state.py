@@ -12,10 +12,13 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array
 from .jobs import TrainingJob, TrainingResult, TrainingState, n_parameters, n_records
+from .lbfgs import Memory
+from .measure import MEASURED, fits, layer_records
 from .random_bits import WORD
+from .schedules import Plateau
 
-#: the counters that are read here; more may follow
-STEP, NEXT_ROW, N_RECORDED, RANDOM, BEST_STEP, WAITED = range(6)
+#: the counters
+STEP, NEXT_ROW, N_RECORDED, N_MEASURED, RANDOM, BEST_STEP, WAITED, PLATEAU, PAIRS = range(9)
 RECORDS = {"steps": np.int64, "losses": np.float64, "validation_losses": np.float64}
 
 
@@ -38,13 +41,15 @@ class Best:
 
 @dataclass
 class Run:
-    """What one step leaves behind for the next."""
+    """What one step leaves behind for the next. L-BFGS has no moments, and only it a memory."""
 
     parameters: Array
     kept: Array
     first: Array
     second: Array
+    memory: Memory
     order: Array
+    plateau: Plateau
     next_row: int
     random: int
     step: int = 0
@@ -52,6 +57,7 @@ class Run:
     steps: list[int] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
+    measured: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in MEASURED})
 
     def record(self, loss: float, validation: float) -> None:
         """Add one entry, of this moment, to the history."""
@@ -64,43 +70,69 @@ class Run:
         found = {name: np.array(getattr(self, name), dtype) for name, dtype in RECORDS.items()}
         return found if validated else found | {"validation_losses": np.empty(0)}
 
+    def measure(self, **numbers: Any) -> None:
+        """Add what was measured at this step, one number for each layer."""
+        self.measured["measured_steps"].append(self.step)
+        for name, of_layers in numbers.items():
+            self.measured[name].extend(of_layers)
+
+    def measures(self) -> dict[str, Array]:
+        """What was measured, as flat arrays."""
+        return {name: np.array(self.measured[name], dtype) for name, dtype in MEASURED.items()}
+
+    def _vectors(self) -> list[Array]:
+        return [self.parameters, self.kept, self.first, self.second, self.memory.s, self.memory.y]
+
     def save(self, validated: bool) -> TrainingState:
         """Everything above, in arrays of its own."""
         random = self.random - (1 << 64) if self.random >> 63 else self.random
-        counters = [self.step, self.next_row, len(self.steps), random]
+        n_measured = len(self.measured["measured_steps"])
+        counters = [self.step, self.next_row, len(self.steps), n_measured, random]
+        counters += [self.best.step, self.best.waited, self.plateau.waited, self.memory.pairs]
+        scalars = [self.best.loss, self.plateau.rate, self.plateau.lowest, self.memory.scale]
         arrays = {
-            "numbers": np.concatenate([self.parameters, self.kept, self.first, self.second]),
+            "numbers": np.concatenate([vector.ravel() for vector in self._vectors()]),
             "order": self.order.astype(np.int32),
-            "counters": np.array([*counters, self.best.step, self.best.waited], np.int64),
-            "scalars": np.array([self.best.loss]),
+            "counters": np.array(counters, np.int64),
+            "scalars": np.array([*scalars, *self.memory.sy]),
         }
-        return TrainingState("reference", self.step, arrays | self.records(validated))
+        arrays |= self.records(validated) | self.measures()
+        return TrainingState("reference", self.step, arrays)
 
     def restore(self, state: TrainingState) -> None:
         """Take over a state that `save` made for the same job."""
         arrays = state.arrays
-        vectors = (self.parameters, self.kept, self.first, self.second)
-        for vector, saved in zip(vectors, arrays["numbers"].reshape(4, -1), strict=True):
-            vector[:] = saved
+        vectors = self._vectors()
+        ends = np.cumsum([vector.size for vector in vectors])[:-1]
+        for vector, saved in zip(vectors, np.split(arrays["numbers"], ends), strict=True):
+            vector[:] = saved.reshape(vector.shape)
         self.order[:] = arrays["order"]
         counters = arrays["counters"].tolist()
-        self.step, self.next_row, self.random = counters[0], counters[1], counters[3] & WORD
-        self.best = Best(float(arrays["scalars"][0]), counters[4], counters[5])
+        self.step, self.next_row = counters[STEP], counters[NEXT_ROW]
+        self.random = counters[RANDOM] & WORD
+        lowest, rate, plateau, scale, *sy = arrays["scalars"].tolist()
+        self.best = Best(lowest, counters[BEST_STEP], counters[WAITED])
+        self.plateau = Plateau(rate, plateau, counters[PLATEAU])
+        self.memory.pairs, self.memory.scale, self.memory.sy[:] = counters[PAIRS], scale, sy
         self.steps = arrays["steps"].tolist()
         self.losses = arrays["losses"].tolist()
         missing = [float("nan")] * len(self.steps)
         self.validation_losses = arrays["validation_losses"].tolist() or missing
+        self.measured = {name: arrays[name].tolist() for name in MEASURED}
 
 
 def start(job: TrainingJob, n: int, dtype: Any, validated: bool) -> Run:
     """The run of ``job`` on n rows, before its first step or where its state says."""
-    first = np.array(job.parameters, dtype=dtype)
+    parameters = np.array(job.parameters, dtype=dtype)
+    p, m = len(parameters), job.history_size if job.optimizer == "lbfgs" else 0
     full_batch = job.batch_size == 0 or job.batch_size >= n
     run = Run(
-        parameters=first,
-        kept=first.copy(),
-        first=np.zeros_like(first),
-        second=np.zeros_like(first),
+        parameters=parameters,
+        kept=parameters.copy(),
+        first=np.zeros(0 if m else p, dtype),
+        second=np.zeros(0 if m else p, dtype),
+        memory=Memory.empty(m, p, dtype),
+        plateau=Plateau(job.learning_rate),
         order=np.arange(0 if full_batch else n),
         next_row=n,
         random=job.seed,
@@ -134,12 +166,13 @@ def check_state(
 
 
 def _same_layout(arrays: dict[str, Array], like: dict[str, Array]) -> bool:
-    if set(arrays) != {*like, *RECORDS}:
+    growing = RECORDS | MEASURED
+    if set(arrays) != {*like, *growing}:
         return False
     if any(not isinstance(array, np.ndarray) or array.ndim != 1 for array in arrays.values()):
         return False
-    sizes = all(arrays[k].shape == like[k].shape for k in like if k not in RECORDS)
-    types = {name: array.dtype for name, array in like.items()} | RECORDS
+    sizes = all(arrays[k].shape == like[k].shape for k in like if k not in growing)
+    types = {name: array.dtype for name, array in like.items()} | growing
     return sizes and all(arrays[name].dtype == types[name] for name in arrays)
 
 
@@ -152,6 +185,8 @@ def _in_bounds(job: TrainingJob, arrays: dict[str, Array], n: int, validated: bo
         and k == counters[N_RECORDED] == len(arrays["losses"])
         and k < n_records(job)
         and len(arrays["validation_losses"]) == validated * k
+        and counters[PAIRS] >= 0
+        and fits(job, arrays, counters[N_MEASURED])
         and bool(np.array_equal(np.sort(order), np.arange(len(order))))
     )
 
@@ -165,13 +200,13 @@ def empty_result(job: TrainingJob) -> TrainingResult:
     """The result of a network that never started, or did not go on from its state."""
     if job.state is None:
         parameters, best = np.array(job.parameters), -1
-        records = {name: np.empty(0, dtype) for name, dtype in RECORDS.items()}
+        records = {name: np.empty(0, dtype) for name, dtype in (RECORDS | MEASURED).items()}
     else:
         arrays, p = job.state.arrays, n_parameters(job.widths)
         best = int(arrays["counters"][BEST_STEP])
         first = 0 if best < 0 else p  # the best ones are the second vector
         parameters = arrays["numbers"][first : first + p].copy()
-        records = {name: arrays[name].copy() for name in RECORDS}
+        records = {name: arrays[name].copy() for name in (*RECORDS, *MEASURED)}
     return TrainingResult(
         parameters,
         records["steps"],
@@ -180,5 +215,6 @@ def empty_result(job: TrainingJob) -> TrainingResult:
         status="interrupted",
         steps_done=steps_before(job),
         best_step=None if best < 0 else best,
+        layers=layer_records(job, records),
         state=job.state,
     )

@@ -1,4 +1,6 @@
 // The whole training loop of one network. Compiled once for each instruction set.
+#include "isa/lbfgs.hpp"
+#include "isa/measure.hpp"
 #include "isa/network.hpp"
 #include "isa/optimizers.hpp"
 #include "isa/penalties.hpp"
@@ -12,6 +14,7 @@ namespace {
 struct Workspace {
     Network net;
     Run run;
+    Meter meter;
     bool full_batch;
     // Tiles: all rows packed (full batch) or the one that was gathered last.
     real *x, *targets, *weights;
@@ -27,12 +30,15 @@ int64_t batch_rows(const Job& job) {
     return job.batch_size == 0 || job.batch_size > n ? n : job.batch_size;
 }
 
-Run plan_run(const Network& net, int64_t n_order, Arena& arena) {
+Run plan_run(const Job& job, const Network& net, int64_t n_order, Arena& arena) {
     Run run{};
     const int64_t p = padded(net.n_parameters);
     run.n_parameters = net.n_parameters;
     run.n_order = n_order;
-    real *first = arena.take<real>(p), *second = arena.take<real>(p);
+    run.lbfgs = plan_lbfgs(job, p, arena);
+    run.n_moments = run.lbfgs.m ? 0 : p;
+    real* first = arena.take<real>(run.n_moments);
+    real* second = arena.take<real>(run.n_moments);
     run.moments = {net.parameters, net.gradient, first, second, p, 1, 1};
     run.snapshot = arena.take<real>(p);
     run.order = arena.take<int32_t>(n_order);
@@ -45,7 +51,8 @@ Workspace plan(const Job& job, Arena& arena) {
     const int64_t d_in = job.widths[0], d_out = job.widths[job.n_layers];
     w.net = plan_network(job, batch, arena);
     w.full_batch = batch == n;
-    w.run = plan_run(w.net, w.full_batch ? 0 : n, arena);
+    w.run = plan_run(job, w.net, w.full_batch ? 0 : n, arena);
+    w.meter = plan_meter(job, w.net.n_parameters, arena);
     const int64_t rows = w.full_batch ? n + largest_tile : largest_tile;
     const bool labelled = job.likelihood == Likelihood::categorical;
     w.x = arena.take<real>(rows * d_in);
@@ -150,26 +157,44 @@ double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
     return sum_of.finite() ? mean(sum_of.loss, total) : __builtin_nan("");
 }
 
-// Loss and gradient over the rows order[first] .. order[first + m - 1] of this total weight.
-LossSum loss_and_gradient(const Job& job, const Workspace& w, int64_t first, int64_t m,
-                          double total, int64_t step, bool want_loss) {
+// The rows order[first] .. order[first + m - 1], and what their summed loss is divided by.
+struct Batch {
+    int64_t first, m;
+    double total;
+};
+
+// Mean loss and gradient over a batch; the meter, if any, counts flat units.
+LossSum loss_and_gradient(const Job& job, const Workspace& w, const Batch& batch, bool want_loss,
+                          const Dropout* dropout, const Meter* meter) {
     LossSum sum_of;
-    const Dropout dropout{job.seed, step, job.dropout};
-    const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
-    const real weight = total > 0 ? 1.0f / real(total) : 0.0f;
+    const real weight = batch.total > 0 ? 1.0f / real(batch.total) : 0.0f;
     clear_gradient(w.net);
-    for_tiles(w.net.largest_vb, m, [&]<int VB>(int64_t at, int valid) {
+    for_tiles(w.net.largest_vb, batch.m, [&]<int VB>(int64_t at, int valid) {
         TileMemory tile{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
         if (w.full_batch)
             tile = packed_tile(job, w, at);
         else
-            fill(job, job.training, {w.run.order, first + at, valid}, VB * L, tile);
-        forward_pass<VB>(w.net, tile.x, dropping, at);
+            fill(job, job.training, {w.run.order, batch.first + at, valid}, VB * L, tile);
+        forward_pass<VB>(w.net, tile.x, dropout, at);
+        if (meter) count_flat<VB>(w.net, *meter, valid);
         tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
         backward_pass<VB>(w.net, tile.x);
     });
     collect_gradient(w.net);
     return sum_of;
+}
+
+// The gradient of a step. What is measured, is measured without dropout.
+LossSum step_gradient(const Job& job, Workspace& w, const Batch& batch, bool want_loss,
+                      bool measuring) {
+    const Dropout dropout{job.seed, w.run.step, job.dropout};
+    const Dropout* dropping = job.dropout > 0 ? &dropout : nullptr;
+    if (!measuring) return loss_and_gradient(job, w, batch, want_loss, dropping, nullptr);
+    clear_counts(w.meter);
+    const LossSum sum_of = loss_and_gradient(job, w, batch, want_loss, nullptr, &w.meter);
+    measure_gradient(job, w.net, w.meter, batch.m, w.run.n_measured);
+    copy(w.meter.before, w.net.parameters, w.run.n_parameters);
+    return dropping ? loss_and_gradient(job, w, batch, want_loss, dropping, nullptr) : sum_of;
 }
 
 bool all_finite(const real* p, int64_t n) {
@@ -182,27 +207,30 @@ double held_out(const Job& job, const Workspace& w) {
     return job.validation.n ? mean_loss(job, w, job.validation) : __builtin_nan("");
 }
 
+void zero(real* x, int64_t n) {
+    if (n) __builtin_memset(x, 0, sizeof(real) * size_t(n));
+}
+
 void start(const Job& job, Workspace& w) {
     Run& run = w.run;
     const int64_t p = padded(run.n_parameters);
-    for (real* zero : {w.net.parameters, w.net.gradient, run.moments.first, run.moments.second})
-        __builtin_memset(zero, 0, sizeof(real) * size_t(p));
-    __builtin_memset(w.net.lanes, 0, sizeof(real) * size_t(w.net.n_lanes * L));
+    const Lbfgs& q = run.lbfgs;
+    for (real* x : {w.net.parameters, w.net.gradient}) zero(x, p);
+    for (real* x : {run.moments.first, run.moments.second}) zero(x, run.n_moments);
+    for (real* x : {q.s, q.y}) zero(x, q.m * q.n);
+    for (int64_t i = 0; i < q.m; ++i) q.sy[i] = 0;
+    zero(w.net.lanes, w.net.n_lanes * L);
     copy(w.net.parameters, job.parameters, run.n_parameters);
     copy(run.snapshot, job.parameters, run.n_parameters);
     run.random = job.seed;
+    run.plateau.rate = job.optimizer.learning_rate;
     run.next_row = job.training.n;
     for (int64_t i = 0; i < run.n_order; ++i) run.order[i] = int32_t(i);
     if (job.resume.counters) transfer(run, {Transfer::restore, job.resume});
     w.total_weight = total_weight(job, job.training, {nullptr, 0, int(job.training.n)});
     if (w.full_batch) pack(job, w);
+    start_meter(job, w.meter);
 }
-
-// The rows order[first] .. order[first + m - 1], and what their summed loss is divided by.
-struct Batch {
-    int64_t first, m;
-    double total;
-};
 
 Batch next_batch(const Job& job, Workspace& w) {
     const int64_t n = job.training.n, largest = batch_rows(job);
@@ -233,27 +261,74 @@ bool record(const Job& job, Workspace& w, double loss) {
     else if (run.best.waited >= job.patience)
         return false;
     add_record(job, run, loss, validation);
+    if (job.schedule.kind == ScheduleKind::plateau && run.step >= job.schedule.warmup)
+        run.plateau.look(job.schedule, job.validation.n ? validation : loss);
     return true;
 }
 
-// One step, from the batch to the update; anything but `finished` ends the run before the update.
+// The objective of L-BFGS, with its gradient; nan where it is not finite.
+double objective(const Job& job, Workspace& w, bool measuring) {
+    Lbfgs& q = w.run.lbfgs;
+    const Batch batch = next_batch(job, w);
+    const LossSum sum_of = step_gradient(job, w, batch, true, measuring);
+    q.loss = mean(sum_of.loss, batch.total);
+    if (!sum_of.finite()) return __builtin_nan("");
+    return q.loss + penalize(job.optimizer.weight_decay, w.net.parameters, w.net.gradient, q.n);
+}
+
+struct Evaluated {
+    Status status;  // anything but `finished` ends the run
+    double loss;
+};
+
+Evaluated evaluate(const Job& job, Workspace& w, bool want_loss, bool measuring) {
+    Lbfgs& q = w.run.lbfgs;
+    if (q.m == 0) {
+        const Batch batch = next_batch(job, w);
+        const LossSum sum_of = step_gradient(job, w, batch, want_loss, measuring);
+        return {sum_of.finite() ? Status::finished : Status::diverged,
+                mean(sum_of.loss, batch.total)};
+    }
+    if (!q.known || measuring) q.objective = objective(job, w, measuring);
+    q.known = true;
+    if (!(q.objective - q.objective == 0)) return {Status::diverged, q.objective};
+    const bool flat = largest_size(w.net.gradient, q.n) <= flat_gradient;
+    return {flat ? Status::converged : Status::finished, q.loss};
+}
+
+// From a gradient to the next parameters.
+Status move(const Job& job, Workspace& w) {
+    Run& run = w.run;
+    real *parameters = w.net.parameters, *gradient = w.net.gradient;
+    if (run.lbfgs.m) {
+        const bool lower = lbfgs_step(run.lbfgs, job.optimizer.learning_rate, parameters, gradient,
+                                      [&] { return objective(job, w, false); });
+        return lower ? Status::finished : Status::converged;
+    }
+    const int64_t p = run.moments.n;
+    if (job.l1 > 0) add_l1(real(job.l1), parameters, gradient, p);
+    if (job.clip_norm > 0) clip(job.clip_norm, gradient, p);
+    update(job.optimizer, learning_rate(job, run.step, run.plateau.rate), run.moments);
+    return Status::finished;
+}
+
+// From the batch to the update. Anything but `finished` ends the run.
 Status one_step(const Job& job, Workspace& w) {
     Run& run = w.run;
     if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) return Status::interrupted;
     const bool recording = run.step % job.record_every == 0;
-    const Batch batch = next_batch(job, w);
-    const LossSum sum_of =
-        loss_and_gradient(job, w, batch.first, batch.m, batch.total, run.step, recording);
-    if (!sum_of.finite() || (recording && !all_finite(w.net.parameters, run.n_parameters)))
-        return Status::diverged;
-    if (recording && !record(job, w, mean(sum_of.loss, batch.total)))
-        return Status::stopped_early;
-    const int64_t p = run.moments.n;
-    if (job.l1 > 0) add_l1(real(job.l1), w.net.parameters, w.net.gradient, p);
-    if (job.clip_norm > 0) clip(job.clip_norm, w.net.gradient, p);
-    update(job.optimizer, learning_rate(job, run.step), run.moments);
+    const bool measuring = w.meter.every && run.step % w.meter.every == 0;
+    const Evaluated at = evaluate(job, w, recording, measuring);
+    if (at.status != Status::finished) return at.status;
+    if (recording && !all_finite(w.net.parameters, run.n_parameters)) return Status::diverged;
+    if (recording && !record(job, w, at.loss)) return Status::stopped_early;
+    const Status status = move(job, w);
+    if (measuring) {
+        measure_update(job, w.net, w.meter, run.n_measured);
+        job.measures.steps[run.n_measured++] = run.step;
+    }
     ++run.step;
-    return Status::finished;
+    return status;
 }
 
 // The last record, and the parameters that come back. An interrupted run may go on, so it has not
@@ -271,7 +346,7 @@ Outcome finish(const Job& job, Workspace& w, Status status) {
     const bool last = fine && (!job.patience || run.best.improves(validation, run.step) ||
                                run.best.step < 0);
     copy(job.parameters, last ? w.net.parameters : run.snapshot, run.n_parameters);
-    return {status, run.step, run.n_recorded, run.best.step};
+    return {status, run.step, run.n_recorded, run.n_measured, run.best.step};
 }
 
 Outcome train(const Job& job, void* memory) {
@@ -342,10 +417,14 @@ void activate_any(const HiddenLayer& layer, const real* z, real* value, real* sl
     });
 }
 
+double rate_of_step(const Job& job, int64_t step) {
+    return learning_rate(job, step, job.optimizer.learning_rate);
+}
+
 }  // namespace
 
 extern const Kernel kernel;
 const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, state_size, train,
-                    learning_rate,     apply,           activate_any};
+                    rate_of_step,      apply,           activate_any};
 
 }  // namespace pellucid::PELLUCID_ISA

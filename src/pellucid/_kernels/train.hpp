@@ -15,9 +15,9 @@ enum class Activation : int32_t {
     elu, gelu, gelu_tanh, silu, softplus, softsign, count
 };
 enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
-enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, count };
-enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, count };
-enum class Status : int32_t { finished, interrupted, diverged, stopped_early };
+enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, lbfgs, count };
+enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, plateau, count };
+enum class Status : int32_t { finished, interrupted, diverged, stopped_early, converged };
 enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
 
 // n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
@@ -39,17 +39,18 @@ struct OptimizerSettings {
     Optimizer kind;
     bool nesterov;
     double learning_rate, momentum, alpha, beta1, beta2, epsilon, weight_decay;
+    int64_t history_size;  // pairs that L-BFGS keeps
 };
 
 // How the learning rate changes from step to step (isa/schedules.hpp).
 struct Schedule {
     ScheduleKind kind;
-    int64_t warmup, step_size;
+    int64_t warmup, step_size, plateau_patience;
     double gamma, eta_min, pct_start, div_factor, final_div_factor;
 };
 
 // A run between two steps, in arrays of the caller; isa/state.hpp says what they hold. The first
-// counters are: steps done, the next row of the permutation, records.
+// counters are: steps done, the next row of the permutation, records, measured steps.
 template <class Real>
 struct State {
     Real* numbers;
@@ -60,6 +61,14 @@ struct State {
 
 struct StateSize {
     int64_t numbers, order, counters, scalars;
+};
+
+// What is measured in each layer at steps 0, every, 2 every, ...: (rows, L), or (rows, L - 1) for
+// dead and saturated, with room for ceil(steps / every) rows. every 0: nothing.
+struct Measures {
+    int64_t every;
+    int64_t* steps;
+    double *gradient_norm, *update_ratio, *dead, *saturated;
 };
 
 template <class Real>
@@ -82,6 +91,7 @@ struct Job {
     int64_t* recorded_steps;    // room for ceil(steps / record_every) + 1 records
     double* losses;
     double* validation_losses;  // the same room, or null without validation rows
+    Measures measures;
     State<Real> resume;         // where to start; its records are in the arrays above. Null: afresh
     State<Real> pause;          // where an interrupted run puts its state, or null
     const int32_t* stop;        // not 0: stop before the next step
@@ -90,7 +100,7 @@ struct Job {
 
 struct Outcome {
     Status status;
-    int64_t steps_done, n_recorded;
+    int64_t steps_done, n_recorded, n_measured;
     int64_t best_step;  // whose parameters come back under patience; -1: none
 };
 

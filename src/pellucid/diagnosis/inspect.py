@@ -3,14 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._kernels import units
 from .._shapes import Array, Float
 from ..network import Activation, Network
 from .verdict import UnitHealth
-
-FLAT = 0.01
-"""A smooth unit is saturated on a row where its slope is below this share of the steepest."""
-ROWS = 0.99
-"""The share of rows on which a saturated unit must be so."""
 
 
 def unit_health(network: Network, X: ArrayLike) -> tuple[UnitHealth, ...]:
@@ -38,11 +34,10 @@ def unit_health(network: Network, X: ArrayLike) -> tuple[UnitHealth, ...]:
 
 def _health(layer: int, z: Float[Array, "n width"], sigma: Activation) -> UnitHealth:
     slope = sigma.derivative(z)
-    dead = always = saturated = np.zeros(z.shape[1], dtype=bool)
+    dead = always = flat = np.zeros(z.shape[1], dtype=bool)
     if sigma.name != "identity" and sigma.is_piecewise_linear:
-        dead = (slope == 0).all(axis=0)
+        dead = units.dead(slope)
         always = (slope == slope[:1]).all(axis=0) & ~dead
     elif not sigma.is_piecewise_linear:
-        steepest = np.abs(sigma.derivative(np.linspace(-5.0, 5.0, 1001))).max()
-        saturated = (np.abs(slope) < FLAT * steepest).mean(axis=0) > ROWS
-    return UnitHealth(layer, z.shape[1], int(dead.sum()), int(always.sum()), int(saturated.sum()))
+        flat = units.saturated(slope, sigma.derivative)
+    return UnitHealth(layer, z.shape[1], int(dead.sum()), int(always.sum()), int(flat.sum()))

@@ -1,6 +1,6 @@
 """Training: one network (`train`) or a grid of them in one call (`train_many`)."""
 
-from .history import History
+from .history import History, LayerHistory
 from .optimizers import OPTIMIZERS, Optimizer
 from .run import Grid, Run
 from .schedules import SCHEDULES, Schedule
@@ -12,6 +12,7 @@ __all__ = [
     "SCHEDULES",
     "Grid",
     "History",
+    "LayerHistory",
     "Optimizer",
     "Run",
     "Schedule",

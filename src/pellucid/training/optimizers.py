@@ -24,5 +24,6 @@ OPTIMIZERS: dict[str, Optimizer] = {
         Optimizer("rmsprop", "Tieleman and Hinton, 2012", ("alpha", "epsilon", "momentum"), True),
         Optimizer("adam", "Kingma and Ba, 2015", ("beta1", "beta2", "epsilon"), True),
         Optimizer("adamw", "Loshchilov and Hutter, 2019", ("beta1", "beta2", "epsilon"), False),
+        Optimizer("lbfgs", "Nocedal, 1980; Nocedal and Wright, 2006", ("history_size",), True),
     )
 }

@@ -15,7 +15,8 @@ class Run:
 
     `status` is "finished", "interrupted" (Ctrl-C; the network is as it was then) or "diverged"
     (the loss became infinite or NaN at step `steps_done`; the network is the last finite state
-    that was recorded), or "stopped early". Under `patience` the network is that of `best_step`, the
+    that was recorded), "stopped early", or with L-BFGS "converged" (the gradient is 0, or no step
+    lowers the objective). Under `patience` the network is that of `best_step`, the
     recorded step with the lowest validation loss, whatever the status; otherwise `best_step` is
     None and the network is the last one.
     """

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class Schedule:
     """One member of the family: its name, its source, and which settings it reads.
 
-    Every schedule may follow a linear warm-up (the setting `warmup`) and is a pure function of the
-    step and the settings: `Settings.learning_rate_at` evaluates it.
+    Every schedule may follow a linear warm-up (the setting `warmup`). All but "plateau", which
+    looks at the recorded losses, are pure functions of the step and the settings:
+    `Settings.learning_rate_at` evaluates them.
     """
 
     name: str
@@ -27,5 +28,6 @@ SCHEDULES: dict[str, Schedule] = {
             "Smith and Topin, 2019, the rate alone",
             ("pct_start", "div_factor", "final_div_factor"),
         ),
+        Schedule("plateau", "torch's ReduceLROnPlateau", ("plateau_patience", "gamma", "eta_min")),
     )
 }

@@ -39,9 +39,11 @@ class Settings:
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    history_size: int = 10
     schedule: str = "constant"
     warmup: int = 0
     step_size: int | None = None
+    plateau_patience: int = 10
     gamma: float = 0.1
     eta_min: float = 0.0
     pct_start: float = 0.3
@@ -55,6 +57,7 @@ class Settings:
     steps: int = 1000
     batch_size: int | None = None
     record_every: int | None = None
+    measure_every: int | None = None
 
     @property
     def recording_interval(self) -> int:
@@ -62,7 +65,15 @@ class Settings:
         return self.record_every or max(1, self.steps // 200)
 
     def learning_rate_at(self, step: int) -> float:
-        """Return the learning rate of one step (0 is the first), as the kernel computes it."""
+        """Return the learning rate of one step (0 is the first), as the kernel computes it.
+
+        Raises InvalidInput for schedule "plateau", whose rates follow the recorded losses.
+        """
+        if self.schedule == "plateau":
+            raise InvalidInput(
+                'the rates of schedule "plateau" depend on the losses of a run; learning_rate_at '
+                "knows those of the other schedules."
+            )
         return learning_rate(self, step)
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,11 +96,21 @@ _WHOLE = {
     "steps": 0,
     "batch_size": 1,
     "record_every": 1,
+    "measure_every": 1,
     "warmup": 0,
     "step_size": 1,
+    "plateau_patience": 0,
+    "history_size": 1,
     "patience": 1,
 }
-_OPTIONAL = ("batch_size", "record_every", "step_size", "clip_norm", "patience")
+_OPTIONAL = (
+    "batch_size",
+    "record_every",
+    "measure_every",
+    "step_size",
+    "clip_norm",
+    "patience",
+)
 _REAL = {
     "learning_rate": math.inf,
     "momentum": 1.0,

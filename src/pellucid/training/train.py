@@ -14,7 +14,7 @@ from ..likelihoods import Likelihood
 from ..network import Network, as_activation, initialize
 from .checkpoints import EVERY, Checkpoint, checkpoint_at, fingerprint, train_with_checkpoints
 from .data import TrainingData, Validation, training_data
-from .history import History
+from .history import History, LayerHistory
 from .progress import Progress, progress_bar
 from .run import Grid, Run
 from .settings import Settings, check_size, settings_from, settings_grid
@@ -23,7 +23,8 @@ from .settings import Settings, check_size, settings_from, settings_grid
 _SAME = tuple(
     {f.name for f in fields(Settings)}
     & {f.name for f in fields(_kernels.TrainingJob)}
-    - {"activation", "batch_size", "step_size", "clip_norm", "patience", "record_every"}
+    - {"activation", "record_every"}
+    - {"batch_size", "step_size", "clip_norm", "patience", "measure_every"}  # None is 0 there
 )
 
 
@@ -98,9 +99,11 @@ def train_many(
     beta2: Any = 0.999,
     epsilon: Any = 1e-8,
     weight_decay: Any = 0.0,
+    history_size: Any = 10,
     schedule: Any = "constant",
     warmup: Any = 0,
     step_size: Any = None,
+    plateau_patience: Any = 10,
     gamma: Any = 0.1,
     eta_min: Any = 0.0,
     pct_start: Any = 0.3,
@@ -114,6 +117,7 @@ def train_many(
     steps: Any = 1000,
     batch_size: Any = None,
     record_every: Any = None,
+    measure_every: Any = None,
     likelihood: str | Likelihood | None = None,
     validation: Validation | None = None,
     sample_weight: ArrayLike | None = None,
@@ -238,7 +242,7 @@ def _run(
     return [
         Run(
             network=network.astype(settings.dtype).with_parameters(result.parameters),
-            history=History(result.steps, result.losses, result.validation_losses),
+            history=_history(result),
             settings=settings,
             likelihood=data.likelihood.name,
             status=result.status,
@@ -247,6 +251,11 @@ def _run(
         )
         for (settings, network), result in zip(starts, results, strict=True)
     ]
+
+
+def _history(result: _kernels.TrainingResult) -> History:
+    layers = None if result.layers is None else LayerHistory(**vars(result.layers))
+    return History(result.steps, result.losses, result.validation_losses, layers)
 
 
 def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.TrainingJob:
@@ -269,6 +278,7 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         step_size=settings.step_size or 0,
         clip_norm=settings.clip_norm or 0.0,
         patience=settings.patience or 0,
+        measure_every=settings.measure_every or 0,
         record_every=settings.recording_interval,
         **{name: getattr(settings, name) for name in _SAME},
     )

@@ -31,11 +31,27 @@ inline double after_warmup(const Schedule& s, double rate, int64_t t, int64_t T)
     }
 }
 
+// torch's ReduceLROnPlateau (mode min, relative threshold, no cooldown): the one schedule that looks
+// at what is recorded.
+struct Plateau {
+    double rate, lowest = __builtin_inf();
+    int64_t waited = 0;
+
+    void look(const Schedule& s, double loss) {
+        ++waited;
+        if (loss < lowest * (1 - 1e-4)) lowest = loss, waited = 0;
+        if (waited <= s.plateau_patience) return;
+        waited = 0;
+        const double next = rate * s.gamma > s.eta_min ? rate * s.gamma : s.eta_min;
+        if (rate - next > 1e-8) rate = next;
+    }
+};
+
 // Linear warm-up: the first w steps take 1/w, 2/w, ..., 1 of the schedule's first rate.
-inline double learning_rate(const Job& job, int64_t step) {
+// rate: the setting, or where a plateau has brought it.
+inline double learning_rate(const Job& job, int64_t step, double rate) {
     const Schedule& s = job.schedule;
     const int64_t w = s.warmup, T = job.steps > w ? job.steps - w : 1;
-    const double rate = job.optimizer.learning_rate;
     if (step >= w) return after_warmup(s, rate, step - w, T);
     return after_warmup(s, rate, 0, T) * (double(step + 1) / double(w));
 }

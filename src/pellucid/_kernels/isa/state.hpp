@@ -2,7 +2,9 @@
 // again, and no bit of its result differs.
 #pragma once
 
+#include "lbfgs.hpp"
 #include "optimizers.hpp"
+#include "schedules.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
@@ -26,13 +28,16 @@ struct Best {
 };
 
 struct Run {
-    int64_t step, next_row, n_recorded;
+    int64_t step, next_row, n_recorded, n_measured;
     uint64_t random;     // of the shuffling
     int64_t n_parameters, n_order;
-    Moments moments;     // with the parameters
+    Moments moments;     // with the parameters; L-BFGS has none, n_moments is 0
+    int64_t n_moments;
     real* snapshot;      // the last recorded finite parameters; under patience the best
     int32_t* order;      // the permutation of minibatches, (n_order); none in full batches
     Best best;
+    Plateau plateau;
+    Lbfgs lbfgs;
 };
 
 // Counts, saves or restores, one piece after the other.
@@ -45,7 +50,8 @@ public:
 
     void numbers(real* x, int64_t n) { move(x, state_.numbers, size.numbers, n); }
     void order(int32_t* x, int64_t n) { move(x, state_.order, size.order, n); }
-    void scalar(double& x) { move(&x, state_.scalars, size.scalars, 1); }
+    void scalars(double* x, int64_t n) { move(x, state_.scalars, size.scalars, n); }
+    void scalar(double& x) { scalars(&x, 1); }
     void counter(int64_t& x) { move(&x, state_.counters, size.counters, 1); }
 
 private:
@@ -61,17 +67,23 @@ private:
     State state_;
 };
 
-// The one list of what a state holds. The caller reads the first three counters.
+// The one list of what a state holds. The caller reads the first four counters.
 inline StateSize transfer(Run& run, Transfer with) {
     int64_t random = int64_t(run.random);
-    for (int64_t* c : {&run.step, &run.next_row, &run.n_recorded, &random, &run.best.step,
-                       &run.best.waited})
+    Lbfgs& q = run.lbfgs;
+    for (int64_t* c : {&run.step, &run.next_row, &run.n_recorded, &run.n_measured, &random,
+                       &run.best.step, &run.best.waited, &run.plateau.waited, &q.pairs})
         with.counter(*c);
     run.random = uint64_t(random);
-    for (double* s : {&run.best.loss, &run.moments.beta1_power, &run.moments.beta2_power})
+    for (double* s : {&run.best.loss, &run.moments.beta1_power, &run.moments.beta2_power,
+                      &run.plateau.rate, &run.plateau.lowest, &q.scale})
         with.scalar(*s);
-    for (real* x : {run.moments.parameters, run.snapshot, run.moments.first, run.moments.second})
+    for (real* x : {run.moments.parameters, run.snapshot})
         with.numbers(x, run.n_parameters);
+    for (real* x : {run.moments.first, run.moments.second}) with.numbers(x, run.n_moments);
+    for (real* x : {q.s, q.y})
+        for (int64_t i = 0; i < q.m; ++i) with.numbers(x + i * q.n, run.n_parameters);
+    with.scalars(q.sy, q.m);
     with.order(run.order, run.n_order);
     return with.size;
 }

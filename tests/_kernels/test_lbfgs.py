@@ -1,0 +1,163 @@
+"""L-BFGS: twin against torch, kernel against twin, and the minimum against scipy's."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+from torch import nn
+
+from pellucid._kernels import train_networks
+from pellucid._kernels.checks import ACTIVATION_PARAMETERS, LIKELIHOODS
+from pellucid._kernels.lbfgs import LineSearch, Point
+
+SETTINGS = [
+    {"learning_rate": 1.0},
+    {"learning_rate": 0.3, "weight_decay": 0.05},
+    {"learning_rate": 1.0, "history_size": 2},
+]
+
+
+def lbfgs_job(toolbox, widths, activation="tanh", likelihood="categorical", **settings):
+    return toolbox.make_job(widths, activation, likelihood, optimizer="lbfgs", **settings)
+
+
+def torch_losses(X, y, job):
+    """The loss before each iteration, without the penalty, in float64."""
+    shapes = zip(job.widths, job.widths[1:], strict=False)
+    layers = [nn.Linear(d_in, d_out, dtype=torch.float64) for d_in, d_out in shapes]
+    parameters = [p for layer in layers for p in layer.parameters()]
+    nn.utils.vector_to_parameters(torch.tensor(job.parameters, dtype=torch.float64), parameters)
+    optimizer = torch.optim.LBFGS(
+        parameters,
+        lr=job.learning_rate,
+        max_iter=1,
+        max_eval=100,  # by default 1, which leaves no line search
+        history_size=job.history_size,
+        line_search_fn="strong_wolfe",
+    )
+    inputs, targets = torch.tensor(X, dtype=torch.float64), torch.tensor(y)
+    if job.likelihood != "categorical":
+        targets = targets.double()
+
+    def mean_loss():
+        h = inputs
+        for layer in layers[:-1]:
+            h = torch.tanh(layer(h))
+        outputs = layers[-1](h)
+        if job.likelihood == "categorical":
+            return nn.functional.cross_entropy(outputs, targets)
+        if job.likelihood == "bernoulli":
+            losses = nn.functional.binary_cross_entropy_with_logits(
+                outputs, targets, reduction="none"
+            )
+        else:
+            losses = (outputs - targets) ** 2 / 2 + np.log(2 * np.pi) / 2
+        return losses.sum(dim=1).mean()
+
+    def objective():
+        optimizer.zero_grad()
+        value = mean_loss() + job.weight_decay / 2 * sum((p**2).sum() for p in parameters)
+        value.backward()
+        return value
+
+    losses = []
+    for _ in range(job.steps):
+        losses.append(mean_loss().item())
+        optimizer.step(objective)
+    return np.array(losses), nn.utils.parameters_to_vector(parameters).detach().numpy()
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_the_twin_in_float64_is_torch_for_ten_iterations(toolbox, likelihood, settings):
+    widths = (3, 9, 7, 4)
+    X, y = toolbox.make_data(60, 3, 4, likelihood)
+    job = lbfgs_job(toolbox, widths, likelihood=likelihood, steps=10, **settings)
+    losses, parameters = torch_losses(X, y, job)
+    result = toolbox.reference(X, y, job, dtype=np.float64)
+    np.testing.assert_allclose(result.losses[:-1], losses, rtol=1e-9)
+    np.testing.assert_allclose(result.parameters, parameters, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_kernel_and_twin_take_the_same_first_iterations(toolbox, likelihood, settings):
+    X, y = toolbox.make_data(60, 3, 4, likelihood)
+    job = lbfgs_job(toolbox, (3, 9, 7, 4), likelihood=likelihood, steps=6, **settings)
+    toolbox.assert_kernel_is_twin(X, y, toolbox.replace(job, measure_every=2), tolerance=2e-3)
+
+
+@pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
+def test_it_lowers_the_loss_for_each_activation(toolbox, activation):
+    X, y = toolbox.make_data(60, 3, 4)
+    result = toolbox.kernel(X, y, lbfgs_job(toolbox, (3, 9, 4), activation, steps=15))
+    assert (np.diff(result.losses) < 0).all()
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_a_convex_problem_ends_at_scipys_minimum(toolbox, engine, decay):
+    X, y = toolbox.make_data(200, 5, 3)
+    job = lbfgs_job(toolbox, (5, 3), steps=500, weight_decay=decay, learning_rate=1.0)
+    result = getattr(toolbox, engine)(X, y, job)
+    assert result.status == "converged"
+    assert result.steps_done < 100
+
+    def objective(p):
+        W, b = p[:15].reshape(3, 5), p[15:]
+        outputs = X @ W.T + b
+        top = outputs.max(axis=1)
+        log_sum = top + np.log(np.exp(outputs - top[:, None]).sum(axis=1))
+        return (log_sum - outputs[np.arange(200), y]).mean() + decay / 2 * p @ p
+
+    found = minimize(objective, np.zeros(18), method="L-BFGS-B", options={"ftol": 1e-15})
+    assert objective(result.parameters.astype(np.float64)) == pytest.approx(found.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_tanh_network_ends_as_low_as_in_torch(toolbox, seed):
+    X, _ = toolbox.make_data(100, 2, 1, "gaussian")
+    y = np.sin(2 * X[:, :1]).astype(np.float32)
+    job = lbfgs_job(
+        toolbox, (2, 6, 1), likelihood="gaussian", weights=seed, steps=400, weight_decay=1e-3
+    )
+    losses, _ = torch_losses(X, y, job)
+    assert toolbox.kernel(X, y, job).losses[-1] == pytest.approx(losses[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+def test_a_start_at_the_minimum_has_converged(toolbox, engine):
+    X, y = np.ones((4, 1), np.float32), np.array([[1.0], [-1], [2], [-2]], np.float32)
+    job = lbfgs_job(toolbox, (1, 1), likelihood="gaussian", steps=5)
+    job = toolbox.replace(job, parameters=np.zeros(2, np.float32))
+    result = getattr(toolbox, engine)(X, y, job)
+    assert (result.status, result.steps_done, result.steps.tolist()) == ("converged", 0, [0])
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+def test_a_trial_step_that_overflows_is_taken_back(toolbox, engine):
+    X, y = toolbox.make_data(60, 3, 2, "gaussian")
+    job = lbfgs_job(toolbox, (3, 5, 2), "identity", "gaussian", learning_rate=1e30, steps=8)
+    [result] = train_networks(X, y, [job], engine=engine, functions=toolbox.functions)
+    assert result.status in ("finished", "converged")
+    assert np.isfinite(result.losses).all()
+    assert (np.diff(result.losses) <= 0).all()
+
+
+def test_the_line_search_fulfils_the_strong_wolfe_conditions():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        a, b, c = rng.uniform(0.1, 3, 3).tolist()
+
+        def at(t, a=a, b=b, c=c):
+            f = -a * t + b * t**2 + 0.2 * math.sin(c * t)
+            return Point(t, f, -a + 2 * b * t + 0.2 * c * math.cos(c * t))
+
+        origin = at(0.0)
+        if origin.slope >= 0:
+            continue
+        found = LineSearch(at, origin, 1.0).start(float(10 ** rng.uniform(-3, 3)))
+        assert found.f <= origin.f + 1e-4 * found.t * origin.slope
+        assert abs(found.slope) <= 0.9 * abs(origin.slope)
