@@ -111,9 +111,14 @@ def write(path, **columns):
     ],
 )
 def test_a_cell_that_is_no_number_is_named(tmp_path, columns, words):
-    with pytest.raises(InvalidInput, match=words):
-        rows = open_rows([write(tmp_path / "a", **columns)], "y")
+    path = write(tmp_path / "a", **columns)
+
+    def look():
+        rows = open_rows([path], "y")
         moments(rows, rows.share(0, 1))
+
+    with pytest.raises(InvalidInput, match=words):
+        look()
 
 
 def test_files_that_do_not_fit_are_named(tmp_path):

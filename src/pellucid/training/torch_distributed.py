@@ -26,7 +26,7 @@ from .history import History
 from .parquet_rows import Moments, ParquetRows, find_files, moments, open_rows
 from .settings import Settings, check_size, settings_from
 from .torch_group import Group, Refused
-from .torch_loop import State, Task, fold, train_task
+from .torch_loop import OPTIMIZERS, State, Task, fold, train_task
 
 RECORDS = 200  # recorded losses in all
 MOST_CLASSES = 100_000
@@ -65,9 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("optimizer", "activation", "scheme", "schedule"):
         default = getattr(Settings, name)
         add(f"--{name}", default=default, help=f"As in pellucid.train ({default}).")
-    for name in ("momentum", "weight_decay", "clip_norm"):
+    for name in ("momentum", "weight_decay", "clip_norm", "gamma", "eta_min"):
         add(f"--{name.replace('_', '-')}", type=float, help="As in pellucid.train.")
-    for name in ("seed", "warmup", "record_every"):
+    for name in ("seed", "warmup", "step_size", "record_every"):
         add(f"--{name.replace('_', '-')}", type=int, help="As in pellucid.train.")
     add("--dtype", choices=("float32", "float64"), default="float32", help="Computation in.")
     add("--raw", action="store_true", help="Take the columns as they are; else they are scaled.")
@@ -117,6 +117,12 @@ def _task(options: argparse.Namespace, rows: ParquetRows, group: Group) -> Task:
             )
         steps = -(-n // batch)
         settings = _settings(options, n, steps)
+        settings.learning_rate_at(0)  # refuses a schedule that follows the losses
+        if settings.optimizer not in OPTIMIZERS:
+            raise InvalidInput(
+                f"--optimizer is {settings.optimizer}; on a stream of rows it needs to be one of "
+                f"{', '.join(OPTIMIZERS)}."
+            )
         for path in (options.out, options.checkpoint):
             if path is not None and group.rank == 0:
                 _check_place(path)
@@ -223,6 +229,7 @@ def main(arguments: Sequence[str]) -> int:
         if group.rank == 0:
             _tell(str(mistake))
         group.gather(None)
+        group.leave()
         return 2
     except PellucidError as mistake:  # while the rows are read a second time
         _tell(f"process {group.rank}: {mistake}")
@@ -248,4 +255,6 @@ def _is_lost_connection(error: RuntimeError) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(code)  # Gloo's threads may outlive the group, and abort a Python that shuts down

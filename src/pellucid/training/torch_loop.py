@@ -73,7 +73,7 @@ def train_task(
         task.widths, task.settings.activation, task.settings.scheme, task.settings.seed, task.dtype
     )
     module = start.to_torch().to(group.device)
-    optimizer = _OPTIMIZERS[task.settings.optimizer](module.parameters(), task.settings)
+    optimizer = OPTIMIZERS[task.settings.optimizer](module.parameters(), task.settings)
     state = _resumed(task, group, checkpoint, module, optimizer)
     if state.epoch:
         say(f"goes on after epoch {state.epoch} of {task.epochs}")
@@ -104,7 +104,7 @@ def _epoch(
     good: dict[str, Tensor],
 ) -> dict[str, Tensor]:
     """One pass over the rows; returns the parameters of the last record with a finite loss."""
-    settings, losses = task.settings, _LOSSES[task.likelihood]
+    settings, losses = task.settings, LOSSES[task.likelihood]
     for x, y in _local_batches(task, group, state.epoch):
         loss = losses(model(x), y).mean()
         if state.step % settings.recording_interval == 0:
@@ -164,7 +164,8 @@ def _copied(module: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 
-_LOSSES: dict[str, Any] = {
+#: name -> loss of each row in nats, from outputs and targets
+LOSSES: dict[str, Any] = {
     "gaussian": lambda mu, y: (np.log(2 * np.pi) / 2 + (y - mu) ** 2 / 2).sum(1),
     "bernoulli": lambda z, y: F.binary_cross_entropy_with_logits(z, y, reduction="none").sum(1),
     "categorical": lambda z, y: F.cross_entropy(z, y, reduction="none"),
@@ -177,7 +178,8 @@ def _adam(kind: Any) -> Any:
     )
 
 
-_OPTIMIZERS: dict[str, Any] = {
+#: name -> function of the parameters and the settings
+OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda parameters, s: torch.optim.SGD(
         parameters,
         s.learning_rate,
