@@ -11,6 +11,7 @@ import pytest
 
 import pellucid
 from pellucid import InvalidInput, MissingDependency, PellucidWarning
+from pellucid.cli import run
 from pellucid.training import EXECUTORS, ray_executor
 
 pytest.importorskip("ray")
@@ -116,7 +117,7 @@ def test_a_killed_worker_loses_nothing(cluster, undisturbed):
 
 def test_what_is_done_survives_an_interruption(cluster):
     def interrupt(done, total):
-        if done > total / 3:
+        if done > total / 4:
             raise KeyboardInterrupt
 
     grid = big("ray", steps=40_000, progress=interrupt)
@@ -137,7 +138,7 @@ def test_ctrl_c_stops_the_running_networks_where_they_are(cluster):
 
     grid = on("ray", hidden=[[16]], seed=range(4), steps=10**8, progress=interrupt_self)
     assert {run.status for run in grid} == {"interrupted"}
-    assert 1 <= sum(run.steps_done > 0 for run in grid) <= 3
+    assert any(run.steps_done > 0 for run in grid)
 
 
 def test_progress_counts_all_steps_and_reaches_the_end(cluster):
@@ -145,6 +146,30 @@ def test_progress_counts_all_steps_and_reaches_the_end(cluster):
     on("ray", progress=lambda done, total: heard.append((done, total)))
     assert heard[-1] == (1200, 1200)
     assert {total for _, total in heard} == {1200}
+
+
+def test_a_checkpoint_goes_on_where_an_interruption_stopped(cluster, tmp_path):
+    def interrupt(done, total):
+        if done > 0:
+            raise KeyboardInterrupt
+
+    work = {"steps": 60_000, "seed": range(6)}
+    saved = work | {"checkpoint": tmp_path / "saved", "checkpoint_every": 0.3}
+    with pytest.warns(PellucidWarning, match="the same call goes on from there"):
+        assert big("ray", progress=interrupt, **saved).interrupted
+    heard = []
+    grid = big("ray", progress=lambda done, total: heard.append(done), **saved)
+    assert_same(grid, big("local", **work))
+    assert heard[0] > 0
+
+
+def test_sweep_ray_writes_the_table_of_sweep(cluster, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = '[data]\ndataset = "moons"\n[settings]\nhidden = [[4], [8]]\nseed = [0, 1]\nsteps = 50\n'
+    Path("study.toml").write_text(text)
+    for name, words in (("far", ["--ray"]), ("near", [])):
+        assert run(["sweep", "study.toml", "--out", f"{name}.parquet", *words]) == 0
+    assert Path("far.parquet").read_bytes() == Path("near.parquet").read_bytes()
 
 
 # ---- what is told

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import _kernels
 from .._errors import InvalidInput, MissingDependency, PellucidError, PellucidWarning
-from .._kernels.jobs import empty_result
+from .._kernels.state import empty_result, steps_before
 from .._shapes import Array
 from .chunks import cut_into_chunks
 
@@ -75,7 +75,8 @@ def _rehearse(
 ) -> None:
     """Meet whatever is wrong with the arguments here, before a cluster is started: no steps."""
     strictest = max(jobs, key=lambda job: job.patience)
-    _kernels.train_networks(X, y, [replace(strictest, steps=0)], threads=threads, **options)
+    none = replace(strictest, steps=0, state=None)
+    _kernels.train_networks(X, y, [none], threads=threads, **options)
 
 
 def _connected() -> ModuleType:
@@ -113,15 +114,17 @@ class _Work:
     running: dict[Any, tuple[int, list[int]]] = field(default_factory=dict)
     origins: Counter[str] = field(default_factory=Counter)
     given_up: list[str] = field(default_factory=list)
-    steps_done: int = 0
+    reported: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = sum(job.steps for job in self.jobs)
+        self.steps_done = sum(map(steps_before, self.jobs))
         here = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self.ray.get_runtime_context().get_node_id(), soft=True
         )
         board = self.ray.remote(num_cpus=0, scheduling_strategy=here)(_Board)
         self.board = board.remote()
+        self.answer = self.board.steps.remote()
         self.task = self.ray.remote(num_cpus=1, max_retries=RETRIES)(_train_chunk)
 
     def do(self, chunks: list[list[int]]) -> None:
@@ -138,7 +141,8 @@ class _Work:
                 self.progress(self.steps_done + self._steps_of_running(), self.total)
 
     def _collect(self, timeout: float) -> None:
-        ready, _ = self.ray.wait(list(self.running), timeout=timeout)
+        self.ray.wait(list(self.running), timeout=timeout)
+        ready, _ = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=0)
         for task in ready:
             _, chunk = self.running.pop(task)
             self._take(task, chunk)
@@ -159,16 +163,18 @@ class _Work:
             return
         for i, result in zip(chunk, results, strict=True):
             self.results[i] = result
-        self.steps_done += sum(result.steps_done for result in results)
+            self.steps_done += result.steps_done - steps_before(self.jobs[i])
         self.origins[origin] += len(chunk)
 
     def _steps_of_running(self) -> int:
-        """Steps that were reported by tasks that are not done; 0 while the board is not there."""
+        """New steps of tasks that are not done, as last heard: the board is never waited for."""
         try:
-            steps = self.ray.get(self.board.steps.remote(), timeout=1)
+            if self.ray.wait([self.answer], timeout=0)[0]:
+                self.reported = self.ray.get(self.answer)
+                self.answer = self.board.steps.remote()
         except self.ray.exceptions.RayError:
-            return 0
-        return sum(steps.get(number, 0) for number, _ in self.running.values())
+            self.reported = {}
+        return sum(self.reported.get(number, 0) for number, _ in self.running.values())
 
     def stop(self) -> None:
         """Call the tasks off that have not begun, and take what the others have reached."""
@@ -230,7 +236,7 @@ class _Board:
         self._stopped = False
 
     def report(self, number: int, steps: int) -> bool:
-        """Note the steps of a chunk, and answer whether to stop."""
+        """Note the new steps of a chunk, and answer whether to stop."""
         self._steps[number] = steps
         return self._stopped
 
@@ -247,10 +253,10 @@ class _Board:
 class _Reporter:
     """The progress function of one chunk: tells the board, and stops where the board says so."""
 
-    def __init__(self, board: Any, number: int):
+    def __init__(self, board: Any, number: int, before: int):
         import ray
 
-        self._ray, self._board, self._number = ray, board, number
+        self._ray, self._board, self._number, self._before = ray, board, number, before
         self._next, self._answer = 0.0, board.report.remote(number, 0)
 
     def __call__(self, done: int, total: int) -> None:
@@ -264,7 +270,7 @@ class _Reporter:
             return
         if time.monotonic() > self._next:
             self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
-            self._answer = self._board.report.remote(self._number, done)
+            self._answer = self._board.report.remote(self._number, done - self._before)
 
 
 def _train_chunk(
@@ -279,6 +285,6 @@ def _train_chunk(
     native = _kernels.native_module()
     if isa and native is not None and isa in native.instruction_sets():
         os.environ["PELLUCID_ISA"] = isa
-    report = _Reporter(board, number)
+    report = _Reporter(board, number, sum(map(steps_before, jobs)))
     results = _kernels.train_networks(X, y, jobs, threads=1, progress=report, **options)
     return results, _origin()
