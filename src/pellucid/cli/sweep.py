@@ -40,6 +40,12 @@ def sweep(
         typer.Option("--restart", help="Begin anew: remove the checkpoint of an earlier sweep."),
     ] = False,
     threads: o.Threads = None,
+    ray: Annotated[
+        bool,
+        typer.Option(
+            "--ray", help="Train on the Ray cluster at RAY_ADDRESS, or on one started here."
+        ),
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
     ] = False,
@@ -66,7 +72,7 @@ def sweep(
     asked = read_study(study)
     places = _Places(asked, out)
     places.check(asked)
-    return _sweep(asked, places, restart, threads, json)
+    return _sweep(asked, places, restart, threads, "ray" if ray else None, json)
 
 
 class _Places:
@@ -115,7 +121,12 @@ def _is_sweep(path: Path) -> bool:
 
 
 def _sweep(
-    study: "Study", places: _Places, restart: bool, threads: int | None, as_json: bool
+    study: "Study",
+    places: _Places,
+    restart: bool,
+    threads: int | None,
+    executor: str | None,
+    as_json: bool,
 ) -> int:
     import warnings
 
@@ -131,7 +142,12 @@ def _sweep(
     with bar as show, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted: ", PellucidWarning)  # told below
         result = run_study(
-            study, rows, checkpoint=places.checkpoint, threads=threads, progress=show or False
+            study,
+            rows,
+            checkpoint=places.checkpoint,
+            threads=threads,
+            progress=show or False,
+            executor=executor,
         )
     if result.grid.interrupted:
         return _tell_interrupted(result, places)

@@ -1,5 +1,6 @@
 """Training: one network (`train`) or a grid of them in one call (`train_many`)."""
 
+from .executors import EXECUTORS, Executor
 from .history import History, LayerHistory
 from .optimizers import OPTIMIZERS, Optimizer
 from .run import Grid, Run
@@ -8,8 +9,10 @@ from .settings import Settings
 from .train import train, train_many
 
 __all__ = [
+    "EXECUTORS",
     "OPTIMIZERS",
     "SCHEDULES",
+    "Executor",
     "Grid",
     "History",
     "LayerHistory",

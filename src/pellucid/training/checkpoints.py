@@ -21,10 +21,11 @@ import numpy as np
 
 from .._errors import InvalidInput, PellucidWarning
 from .._kernels.engine import native_module
-from .._kernels.jobs import TrainingJob, TrainingResult, n_parameters
+from .._kernels.jobs import TrainingJob, TrainingResult
 from .._kernels.state import empty_result
 from .._shapes import Array
 from .checkpoint_files import Fingerprint, Folder, Results, opened
+from .chunks import predicted_cost
 from .progress import Progress
 
 TrainJobs = Callable[[list[TrainingJob], Progress], list[TrainingResult]]
@@ -145,7 +146,7 @@ class _Work:
         self.window = FIRST_WINDOW
         started = self.folder.finished.keys() | self.folder.running.keys()
         self.waiting = [i for i in range(len(self.jobs)) if i not in started]
-        self.waiting.sort(key=lambda i: -_cost(self.jobs[i], self.n_rows))
+        self.waiting.sort(key=lambda i: -predicted_cost(self.jobs[i], self.n_rows))
         self.total = sum(job.steps for job in self.jobs)
         self.done = sum(self.jobs[i].steps for i in self.folder.finished)
 
@@ -245,10 +246,3 @@ class _CtrlC:
     def __exit__(self, *_: object) -> None:
         if self._is_ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _cost(job: TrainingJob, n: int) -> float:
-    """About the number of multiply-adds: the largest networks are begun first."""
-    rows = min(job.batch_size or n, n)
-    p = n_parameters(job.widths)
-    return float(job.steps) * (rows * (3.0 * p + 40) + 40.0 * p + 1000)

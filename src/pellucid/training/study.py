@@ -127,6 +127,7 @@ def run_study(
     checkpoint_every: float = EVERY,
     threads: int | None = None,
     progress: bool | Progress | None = None,
+    executor: str | None = None,
 ) -> StudyResult:
     """Train the grid of a study, or what an earlier call has left of it."""
     d_out = None if rows.table.classes is None else len(rows.table.classes)
@@ -136,7 +137,12 @@ def run_study(
     try:
         data = training_data(rows.X[training], rows.y[training], None, d_out, validation)
         grid = train_grid(
-            list(study.settings), data, threads=threads, progress=progress, saved=saved
+            list(study.settings),
+            data,
+            threads=threads,
+            progress=progress,
+            executor=executor,
+            saved=saved,
         )
     except InvalidInput as error:
         raise InvalidInput(f"{study.file}: {error}") from None

@@ -14,6 +14,7 @@ from ..likelihoods import Likelihood
 from ..network import Network, as_activation, initialize
 from .checkpoints import EVERY, Checkpoint, checkpoint_at, fingerprint, train_with_checkpoints
 from .data import TrainingData, Validation, training_data
+from .executors import as_executor
 from .history import History, LayerHistory
 from .progress import Progress, progress_bar
 from .run import Grid, Run
@@ -125,6 +126,7 @@ def train_many(
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
+    executor: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = EVERY,
 ) -> Grid:
@@ -145,6 +147,8 @@ def train_many(
         (steps done, steps in all).
     engine
         "auto", "kernel" (compiled) or "reference" (the NumPy twin: slow, for checking).
+    executor
+        None or "local" trains on this machine, "ray" on a Ray cluster.
     checkpoint, checkpoint_every
         A folder, new or of an earlier call with the same arguments: what is done is saved there
         about every so many seconds, and the same call goes on from what it finds, to the same
@@ -164,7 +168,15 @@ def train_many(
     grid = settings_grid({f.name: arguments[f.name] for f in fields(Settings)})
     data = training_data(X, y, likelihood, None, validation, sample_weight, class_weight)
     saved = checkpoint_at(checkpoint, checkpoint_every)
-    return train_grid(grid, data, threads=threads, progress=progress, engine=engine, saved=saved)
+    return train_grid(
+        grid,
+        data,
+        threads=threads,
+        progress=progress,
+        engine=engine,
+        executor=executor,
+        saved=saved,
+    )
 
 
 def train_grid(
@@ -174,12 +186,13 @@ def train_grid(
     threads: int | None = None,
     progress: bool | Progress | None = None,
     engine: str = "auto",
+    executor: str | None = None,
     saved: Checkpoint | None = None,
 ) -> Grid:
     """Train one network for each of the settings, in their order: what `train_many` ends in."""
     n_inputs = data.X.shape[1]
     starts = [(one, _initial((n_inputs, *one.hidden, data.d_out), one)) for one in grid]
-    return Grid(tuple(_run(starts, data, threads, progress, engine, saved)))
+    return Grid(tuple(_run(starts, data, threads, progress, engine, saved, executor)))
 
 
 def _widths(widths: Any) -> tuple[int, ...]:
@@ -209,6 +222,7 @@ def _run(
     progress: bool | Progress | None,
     engine: str,
     saved: Checkpoint | None,
+    executor: str | None = None,
 ) -> list[Run]:
     jobs = [_job(settings, network, data) for settings, network in starts]
     rows = {
@@ -218,7 +232,7 @@ def _run(
         "class_weight": data.class_weight,
     }
     train_jobs = partial(
-        _kernels.train_networks,
+        as_executor(executor).train_networks,
         data.X,
         data.y,
         threads=threads or 0,
