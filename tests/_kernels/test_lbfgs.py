@@ -83,9 +83,19 @@ def test_the_twin_in_float64_is_torch_for_ten_iterations(toolbox, likelihood, se
 
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_the_kernel_in_float64_is_torch_for_ten_iterations(toolbox, isa, likelihood, settings):
+    X, y = toolbox.make_data(60, 3, 4, likelihood)
+    job = lbfgs_job(toolbox, (3, 9, 7, 4), likelihood=likelihood, steps=10, **settings)
+    losses, _ = torch_losses(X, y, job)
+    result = toolbox.kernel(X, y, toolbox.in_type(job, "float64"))
+    np.testing.assert_allclose(result.losses[:-1], losses, rtol=1e-8)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_kernel_and_twin_take_the_same_first_iterations(toolbox, likelihood, settings):
     X, y = toolbox.make_data(60, 3, 4, likelihood)
-    job = lbfgs_job(toolbox, (3, 9, 7, 4), likelihood=likelihood, steps=6, **settings)
+    job = lbfgs_job(toolbox, (3, 9, 7, 4), likelihood=likelihood, steps=6, dtype=dtype, **settings)
     toolbox.assert_kernel_is_twin(X, y, toolbox.replace(job, measure_every=2), tolerance=2e-3)
 
 
