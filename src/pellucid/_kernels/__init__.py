@@ -1,7 +1,7 @@
 """Training as plain functions over arrays: a C++ kernel and its NumPy twin."""
 
 from .checks import DTYPES
-from .engine import native_module, train_networks
+from .engine import native_module, train_networks, workspace_bytes
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, n_parameters
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "n_parameters",
     "native_module",
     "train_networks",
+    "workspace_bytes",
 ]

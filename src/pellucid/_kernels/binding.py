@@ -66,11 +66,39 @@ def train_native(
         _connect(native, native_job, job, arrays, len(X))
         for native_job, job, arrays in zip(native_jobs, jobs, buffers, strict=True)
     ]
-    outcomes = native.train(native_jobs, threads, progress, INTERVAL)
+    try:
+        outcomes = native.train(native_jobs, threads, progress, INTERVAL)
+    except MemoryError:
+        raise MemoryError(_too_large(native_jobs, jobs)) from None
     return [
         _result(job, arrays, extra, *outcome)
         for job, arrays, extra, outcome in zip(jobs, buffers, extras, outcomes, strict=True)
     ]
+
+
+def _too_large(native_jobs: list[Any], jobs: list[TrainingJob]) -> str:
+    need, widths = max(
+        (made.workspace_bytes(), job.widths) for made, job in zip(native_jobs, jobs, strict=True)
+    )
+    return (
+        f"training one network of widths {'-'.join(map(str, widths))} takes {need / 1e9:.3g} GB "
+        "of working memory in each thread, which the system does not give; use fewer threads, a "
+        "smaller batch_size or narrower layers."
+    )
+
+
+def workspace_bytes(native: ModuleType, job: TrainingJob, n_rows: int) -> int:
+    """Working memory of one network's training on ``n_rows`` rows without weights or validation.
+
+    Parameters, gradients and moments, the tiles of rows, and in full batches a copy of all rows.
+    It depends on the instruction set. A thread holds the memory of one network at a time.
+    """
+    # pages of zeros that nobody reads take no memory
+    X, widths = np.zeros((n_rows, job.widths[0]), job.parameters.dtype), job.widths
+    labelled = job.likelihood == "categorical"
+    y = np.zeros(n_rows, np.int32) if labelled else np.zeros((n_rows, widths[-1]), X.dtype)
+    rows, _, _ = native_rows(native, X, y, None, Weights(), X.dtype)
+    return native_job(native, rows, None, None, job, job_arrays(job, False)).workspace_bytes()
 
 
 #: of the compiled module's State

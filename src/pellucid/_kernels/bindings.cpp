@@ -224,6 +224,7 @@ struct JobOf : PythonJob {
     }
 
     StateSize state_size() { return choose_kernels().of<Real>().state_size(plain()); }
+    size_t workspace_bytes() { return choose_kernels().of<Real>().workspace_bytes(plain()); }
 
     // Indices in it that are out of bounds are not found here: the caller answers for them.
     void resume_from(const StateArrays<Real>& state) {
@@ -348,6 +349,7 @@ void bind_type(nb::module_ m) {
             const StateSize size = j.state_size();
             return nb::make_tuple(size.numbers, size.order, size.counters, size.scalars);
         })
+        .def("workspace_bytes", &JobOf<Real>::workspace_bytes)
         .def("measure", &JobOf<Real>::measure, "every"_a, "steps"_a, "numbers"_a)
         .def("resume_from", &JobOf<Real>::resume_from, "state"_a)
         .def("pause_into", &JobOf<Real>::pause_into, "state"_a)

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from .._errors import InvalidInput, MissingDependency, PellucidWarning
 from .._shapes import Array
+from . import binding
 from .binding import train_native
 from .checks import check_data, check_full_batch, check_job, check_threads, check_weights
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
@@ -24,6 +25,14 @@ def native_module() -> ModuleType | None:
         return import_module("._native", __package__)
     except ImportError:
         return None
+
+
+def workspace_bytes(job: TrainingJob, n_rows: int) -> int:
+    """Working memory that the kernel takes to train one network; see `binding.workspace_bytes`."""
+    check_job(job)
+    native = _choose("kernel")
+    assert native is not None
+    return binding.workspace_bytes(native, job, n_rows)
 
 
 def train_networks(

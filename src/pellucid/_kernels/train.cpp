@@ -16,10 +16,10 @@ struct Workspace {
     Run run;
     Meter meter;
     bool full_batch;
-    // Tiles: all rows packed (full batch) or the one that was gathered last.
+    // Tiles: all rows packed (full batch) or the group that was gathered last.
     real *x, *targets, *weights;
     int32_t* labels;
-    // One tile for evaluation.
+    // One group for evaluation.
     real *x_one, *targets_one, *weights_one;
     int32_t* labels_one;
     double total_weight;  // of all training rows
@@ -53,16 +53,16 @@ Workspace plan(const Job& job, Arena& arena) {
     w.full_batch = batch == n;
     w.run = plan_run(job, w.net, w.full_batch ? 0 : n, arena);
     w.meter = plan_meter(job, w.net.n_parameters, arena);
-    const int64_t rows = w.full_batch ? n + largest_tile : largest_tile;
+    const int64_t group = group_rows_of(w.net), rows = w.full_batch ? n + largest_tile : group;
     const bool labelled = job.likelihood == Likelihood::categorical;
     w.x = arena.take<real>(rows * d_in);
     w.targets = arena.take<real>(labelled ? 0 : rows * d_out);
     w.labels = arena.take<int32_t>(labelled ? rows : 0);
     w.weights = arena.take<real>(job.training.weights ? rows : 0);
-    w.x_one = arena.take<real>(largest_tile * d_in);
-    w.targets_one = arena.take<real>(labelled ? 0 : largest_tile * d_out);
-    w.labels_one = arena.take<int32_t>(labelled ? largest_tile : 0);
-    w.weights_one = arena.take<real>(largest_tile);
+    w.x_one = arena.take<real>(group * d_in);
+    w.targets_one = arena.take<real>(labelled ? 0 : group * d_out);
+    w.labels_one = arena.take<int32_t>(labelled ? group : 0);
+    w.weights_one = arena.take<real>(group);
     return w;
 }
 
@@ -95,6 +95,29 @@ PELLUCID_INLINE void for_tiles(int largest_vb, int64_t n, const Visit& visit) {
     }
 }
 
+// Calls visit.operator()<VB>(first row, valid rows, tiles) for one group of tiles of equal size
+// after the other; only its last tile may hold fewer rows than it has room for.
+template <class Visit>
+PELLUCID_INLINE void for_groups(const Network& net, int64_t n, const Visit& visit) {
+    if (net.group == 1)
+        return for_tiles(net.largest_vb, n, [&]<int VB>(int64_t first, int valid) {
+            visit.template operator()<VB>(first, valid, One{});
+        });
+    int64_t at = 0;
+    while (at < n) {
+        const int vb = tile_vectors(net.largest_vb, n - at);
+        int64_t end = at;
+        int tiles = 0;
+        while (tiles < net.group && end < n && tile_vectors(net.largest_vb, n - end) == vb)
+            end += vb * L, ++tiles;
+        const int valid = int((n < end ? n : end) - at);
+        if (vb == 4) visit.template operator()<4>(at, valid, tiles);
+        else if (vb == 2) visit.template operator()<2>(at, valid, tiles);
+        else visit.template operator()<1>(at, valid, tiles);
+        at = end;
+    }
+}
+
 void fill(const Job& job, const Rows& rows, const Selection& selection, int R,
           const TileMemory& to) {
     gather(rows.X, job.widths[0], selection, R, to.x);
@@ -119,15 +142,44 @@ void pack(const Job& job, const Workspace& w) {
     });
 }
 
-template <int VB>
-PELLUCID_INLINE void tile_losses(const Network& net, const TileMemory& tile, int valid,
-                                 real weight, bool want_loss, LossSum& sum_of) {
+// Tile t of a group.
+PELLUCID_INLINE TileMemory nth_tile(const Job& job, const TileMemory& group, int t, int R) {
+    const int64_t first = int64_t(t) * R;
+    return {group.x + first * job.widths[0],
+            group.targets ? group.targets + first * job.widths[job.n_layers] : nullptr,
+            group.labels ? group.labels + first : nullptr,
+            group.weights ? group.weights + first : nullptr};
+}
+
+// The rows from `first` on into the tiles of a group.
+template <class Tiles>
+PELLUCID_INLINE void fill_group(const Job& job, const Rows& rows, const Selection& selection,
+                                Tiles tiles, int R, const TileMemory& group) {
+    for (int t = 0; t < tiles; ++t) {
+        const int left = selection.valid - t * R;
+        fill(job, rows, {selection.order, selection.first + t * R, left < R ? left : R}, R,
+             nth_tile(job, group, t, R));
+    }
+}
+
+template <int VB, class Tiles>
+PELLUCID_INLINE void group_losses(const Job& job, const Network& net, const TileMemory& group,
+                                  int valid, Tiles tiles, real weight, bool want_loss,
+                                  LossSum& sum_of) {
+    constexpr int R = VB * L;
     const Layer& last = net.layers[net.n_layers - 1];
-    const Targets y{tile.labels, tile.targets, tile.weights, valid};
-    if (want_loss)
-        losses<VB, true>(net.likelihood, net.softening, last.h, last.n_out, y, weight, last.h, sum_of);
-    else
-        losses<VB, false>(net.likelihood, net.softening, last.h, last.n_out, y, weight, last.h, sum_of);
+    for (int t = 0; t < tiles; ++t) {
+        const TileMemory tile = nth_tile(job, group, t, R);
+        const int left = valid - t * R;
+        const Targets y{tile.labels, tile.targets, tile.weights, left < R ? left : R};
+        real* outputs = last.h + int64_t(t) * last.n_out * R;
+        if (want_loss)
+            losses<VB, true>(net.likelihood, net.softening, outputs, last.n_out, y, weight,
+                             outputs, sum_of);
+        else
+            losses<VB, false>(net.likelihood, net.softening, outputs, last.n_out, y, weight,
+                              outputs, sum_of);
+    }
 }
 
 // What the summed loss of these rows is divided by: their number, or their total weight.
@@ -146,12 +198,12 @@ double mean(double sum, double total) { return total > 0 ? sum / total : 0; }
 // Mean loss over rows; nan where it or an output is not finite.
 double mean_loss(const Job& job, const Workspace& w, const Rows& rows) {
     LossSum sum_of;
-    const TileMemory tile{w.x_one, w.targets_one, w.labels_one,
-                          rows.weights ? w.weights_one : nullptr};
-    for_tiles(w.net.largest_vb, rows.n, [&]<int VB>(int64_t first, int valid) {
-        fill(job, rows, {nullptr, first, valid}, VB * L, tile);
-        forward_pass<VB>(w.net, tile.x);
-        tile_losses<VB>(w.net, tile, valid, 0.0f, true, sum_of);
+    const TileMemory group{w.x_one, w.targets_one, w.labels_one,
+                           rows.weights ? w.weights_one : nullptr};
+    for_groups(w.net, rows.n, [&]<int VB>(int64_t first, int valid, auto tiles) {
+        fill_group(job, rows, {nullptr, first, valid}, tiles, VB * L, group);
+        forward_pass<VB>(w.net, group.x, tiles);
+        group_losses<VB>(job, w.net, group, valid, tiles, 0.0f, true, sum_of);
     });
     const double total = total_weight(job, rows, {nullptr, 0, int(rows.n)});
     return sum_of.finite() ? mean(sum_of.loss, total) : __builtin_nan("");
@@ -169,16 +221,18 @@ LossSum loss_and_gradient(const Job& job, const Workspace& w, const Batch& batch
     LossSum sum_of;
     const real weight = batch.total > 0 ? 1.0f / real(batch.total) : 0.0f;
     clear_gradient(w.net);
-    for_tiles(w.net.largest_vb, batch.m, [&]<int VB>(int64_t at, int valid) {
-        TileMemory tile{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
+    for_groups(w.net, batch.m, [&]<int VB>(int64_t at, int valid, auto tiles) {
+        TileMemory group{w.x, w.targets, w.labels, job.training.weights ? w.weights : nullptr};
         if (w.full_batch)
-            tile = packed_tile(job, w, at);
+            group = packed_tile(job, w, at);
         else
-            fill(job, job.training, {w.run.order, batch.first + at, valid}, VB * L, tile);
-        forward_pass<VB>(w.net, tile.x, dropout, at);
-        if (meter) count_flat<VB>(w.net, *meter, valid);
-        tile_losses<VB>(w.net, tile, valid, weight, want_loss, sum_of);
-        backward_pass<VB>(w.net, tile.x);
+            fill_group(job, job.training, {w.run.order, batch.first + at, valid}, tiles, VB * L,
+                       group);
+        forward_pass<VB>(w.net, group.x, tiles, dropout, at);
+        if (meter)
+            for (int t = 0; t < tiles; ++t) count_flat<VB>(w.net, *meter, t, valid - t * VB * L);
+        group_losses<VB>(job, w.net, group, valid, tiles, weight, want_loss, sum_of);
+        backward_pass<VB>(w.net, group.x, tiles);
     });
     collect_gradient(w.net);
     return sum_of;

@@ -4,7 +4,7 @@
 // once a step. Nothing is transposed, but the accumulators take a vector a weight: good while
 // they stay in the first cache and a step has several tiles.
 // Wide: x is transposed to [row][unit] and delta broadcast, an outer product a row, added to the
-// gradient itself. The transposition pays when many outputs share it.
+// gradient itself once for several tiles. The transposition pays when many outputs share it.
 #pragma once
 
 #include "vec.hpp"
@@ -110,21 +110,18 @@ PELLUCID_INLINE int block_start(int k, int width) {
     return (k + 1) * L <= width ? k * L : width - L;
 }
 
-// x [unit][row] -> [block][row][L units], width >= L
+// Block k of x [unit][row] -> [row][L units]; width >= L
 template <int VB>
-void transpose_tile(const real* x, real* out, int width) {
+void transpose_block(const real* x, int k, int width, real* out) {
     constexpr int R = VB * L;
-    for (int k = 0; k * L < width; ++k) {
-        const int start = block_start(k, width), shared = k * L - start;
-        const vi mine = lane_numbers() >= shared;
-        for (int v = 0; v < VB; ++v) {
-            vf rows[L];
-            for (int i = 0; i < L; ++i) rows[i] = load(x + (start + i) * R + v * L);
-            transpose(rows);
-            real* to = out + (int64_t(k) * R + v * L) * L;
-            for (int i = 0; i < L; ++i)
-                store(to + i * L, shared ? select(mine, rows[i], vf{}) : rows[i]);
-        }
+    const int start = block_start(k, width), shared = k * L - start;
+    const vi mine = lane_numbers() >= shared;
+    for (int v = 0; v < VB; ++v) {
+        vf rows[L];
+        for (int i = 0; i < L; ++i) rows[i] = load(x + (start + i) * R + v * L);
+        transpose(rows);
+        for (int i = 0; i < L; ++i)
+            store(out + (v * L + i) * L, shared ? select(mine, rows[i], vf{}) : rows[i]);
     }
 }
 
@@ -132,21 +129,32 @@ template <int VB>
 struct WideGradient {
     static constexpr int R = VB * L;
     static constexpr int BO = many_registers ? 4 : 6, BK = many_registers ? 4 : 2;
+    // Tiles that share one pass: their part of BK blocks stays in the first cache.
+    static constexpr int fit = 32768 / (BK * R * L * int(sizeof(real)));
+    static constexpr int TILES = fit > 1 ? fit : 1;
 
     // gradient(o, block k) += sum over rows of delta(o, row) x(row, block k)
     template <int NO, int NK>
-    static PELLUCID_INLINE void block(const real* __restrict delta, const real* __restrict xt,
-                                      real* gradient, int n_in, int k0) {
+    static PELLUCID_INLINE void block(int tiles, const real* __restrict delta, int64_t stride,
+                                      const real* __restrict xt, real* gradient, int n_in,
+                                      int k0) {
         vf s[NO][NK];
         for (int o = 0; o < NO; ++o)
-            for (int k = 0; k < NK; ++k) s[o][k] = vf{};
-        for (int r = 0; r < R; ++r) {
-            vf x[NK];
-            for (int k = 0; k < NK; ++k) x[k] = load(xt + (k * R + r) * L);
-            for (int o = 0; o < NO; ++o) {
-                const vf d = all(delta[o * R + r]);
-                for (int k = 0; k < NK; ++k) s[o][k] += d * x[k];
+            for (int k = 0; k < NK; ++k) {
+                s[o][k] = vf{};
+                __builtin_prefetch(gradient + int64_t(o) * n_in + block_start(k0 + k, n_in), 1);
             }
+        for (int t = 0; t < tiles; ++t) {
+            for (int r = 0; r < R; ++r) {
+                vf x[NK];
+                for (int k = 0; k < NK; ++k) x[k] = load(xt + (k * TILES * R + r) * L);
+                for (int o = 0; o < NO; ++o) {
+                    const vf d = all(delta[o * R + r]);
+                    for (int k = 0; k < NK; ++k) s[o][k] += d * x[k];
+                }
+            }
+            delta += stride;
+            xt += R * L;
         }
         for (int o = 0; o < NO; ++o)
             for (int k = 0; k < NK; ++k) {
@@ -156,40 +164,66 @@ struct WideGradient {
     }
 
     template <int NO, int NK>
-    static void rest(int left, const real* delta, const real* xt, real* gradient, int n_in,
-                     int k0) {
+    static void rest(int left, int tiles, const real* delta, int64_t stride, const real* xt,
+                     real* gradient, int n_in, int k0) {
         if constexpr (NO > 0) {
-            if (left == NO) return block<NO, NK>(delta, xt, gradient, n_in, k0);
-            rest<NO - 1, NK>(left, delta, xt, gradient, n_in, k0);
+            if (left == NO)
+                return block<NO, NK>(tiles, delta, stride, xt, gradient, n_in, k0);
+            rest<NO - 1, NK>(left, tiles, delta, stride, xt, gradient, n_in, k0);
         }
     }
 
     template <int NK>
-    static __attribute__((noinline)) void outputs(const real* delta, const real* xt,
+    static __attribute__((noinline)) void outputs(int tiles, const real* delta, const real* xt,
                                                   real* gradient, int n_in, int n_out, int k0) {
+        const int64_t stride = int64_t(n_out) * R;
         int o = 0;
         for (; o + BO <= n_out; o += BO)
-            block<BO, NK>(delta + o * R, xt, gradient + int64_t(o) * n_in, n_in, k0);
-        rest<BO - 1, NK>(n_out - o, delta + o * R, xt, gradient + int64_t(o) * n_in, n_in, k0);
+            block<BO, NK>(tiles, delta + o * R, stride, xt, gradient + int64_t(o) * n_in, n_in, k0);
+        rest<BO - 1, NK>(n_out - o, tiles, delta + o * R, stride, xt,
+                         gradient + int64_t(o) * n_in, n_in, k0);
     }
 
-    // xt: transpose_tile of x; gradient (n_out, n_in)
-    static void run(const real* delta, const real* xt, real* gradient, int n_in, int n_out) {
-        const int blocks = (n_in + L - 1) / L;
-        int k = 0;
-        for (; k + BK <= blocks; k += BK)
-            outputs<BK>(delta, xt + int64_t(k) * R * L, gradient, n_in, n_out, k);
-        for (; k < blocks; ++k)
-            outputs<1>(delta, xt + int64_t(k) * R * L, gradient, n_in, n_out, k);
+    template <int NK>
+    static void blocks(int tiles, const real* delta, const real* x, real* xt, real* gradient,
+                       int n_in, int n_out, int k0) {
+        for (int k = 0; k < NK; ++k)
+            for (int t = 0; t < tiles; ++t)
+                transpose_block<VB>(x + int64_t(t) * n_in * R, k0 + k, n_in,
+                                    xt + (k * TILES + t) * R * L);
+        outputs<NK>(tiles, delta, xt, gradient, n_in, n_out, k0);
+    }
+
+    // delta, x: tiles [unit][row]; xt: room for transposed_size numbers; gradient (n_out, n_in)
+    static void run(int tiles, const real* delta, const real* x, real* xt, real* gradient,
+                    int n_in, int n_out) {
+        const int n_blocks = (n_in + L - 1) / L;
+        for (int t = 0; t < tiles; t += TILES) {
+            const int now = tiles - t < TILES ? tiles - t : TILES;
+            const real* d = delta + int64_t(t) * n_out * R;
+            const real* xs = x + int64_t(t) * n_in * R;
+            int k = 0;
+            for (; k + BK <= n_blocks; k += BK)
+                blocks<BK>(now, d, xs, xt, gradient, n_in, n_out, k);
+            for (; k < n_blocks; ++k) blocks<1>(now, d, xs, xt, gradient, n_in, n_out, k);
+        }
     }
 };
 
+// Room for the transposed inputs of one pass, whatever the tiles.
+constexpr int64_t transposed_size =
+    WideGradient<4>::BK * L * int64_t(WideGradient<4>::TILES * 4 > WideGradient<1>::TILES
+                                          ? WideGradient<4>::TILES * 4
+                                          : WideGradient<1>::TILES) * L;
+
 // sums[o] += the lanes of delta_o: the bias gradients of a wide layer
-template <int VB>
-void bias_lanes(const real* delta, real* sums, int n_out) {
+template <int VB, class Tiles>
+void bias_lanes(Tiles tiles, const real* delta, real* sums, int n_out) {
     for (int o = 0; o < n_out; ++o) {
         vf s = load(sums + o * L);
-        for (int v = 0; v < VB; ++v) s += load(delta + (o * VB + v) * L);
+        for (int t = 0; t < tiles; ++t)
+            for (int v = 0; v < VB; ++v)
+                s += load(delta + ((int64_t(t) * n_out + o) * VB + v) * L);
         store(sums + o * L, s);
     }
 }

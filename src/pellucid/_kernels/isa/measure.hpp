@@ -53,9 +53,9 @@ inline void start_meter(const Job& job, Meter& meter) {
                               ? real(0) : real(flat_share) * steepest(job.hidden[l]);
 }
 
-// Of one tile of rows, between the forward and the backward pass.
+// Of tile t of a group, between the forward and the backward pass.
 template <int VB>
-void count_flat(const Network& net, const Meter& meter, int valid) {
+void count_flat(const Network& net, const Meter& meter, int t, int valid) {
     real* flat = meter.flat;
     const vf zero{}, one = all(real(1));
     for (int l = 0; l + 1 < net.n_layers; ++l) {
@@ -70,7 +70,7 @@ void count_flat(const Network& net, const Meter& meter, int valid) {
         for (int unit = 0; unit < layer.n_out; ++unit) {
             vf rows = load(flat);
             for (int v = 0; v < VB; ++v) {
-                const vf s = load(from + (int64_t(unit) * VB + v) * L);
+                const vf s = load(from + ((int64_t(t) * layer.n_out + unit) * VB + v) * L);
                 const vf counts = select(lane_numbers() + v * L < valid, one, zero);
                 rows += select((relu ? s : abs(s)) <= limit, counts, zero);
             }
