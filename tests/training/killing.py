@@ -13,7 +13,8 @@ import sys
 
 GRID = {
     # optimizers, minibatches, early stopping and dropout: each has something to go on from
-    "hidden": [[6, 6], [24]],
+    "hidden": [[6, 6]],
+    "dtype": ["float32", "float64"],
     "optimizer": ["adam", "sgd"],
     "momentum": 0.9,
     "batch_size": [None, 32],
@@ -32,7 +33,7 @@ FEW = {
 }
 WORKS = {
     "kernel": {"grid": GRID, "every": 0.03, "engine": "auto"},
-    "kernel, always writing": {"grid": GRID | {"steps": 1500}, "every": 0.0, "engine": "auto"},
+    "kernel, always writing": {"grid": GRID | {"steps": 3000}, "every": 0.0, "engine": "auto"},
     "reference": {"grid": FEW, "every": 0.0, "engine": "reference"},
 }
 

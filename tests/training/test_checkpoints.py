@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,6 +129,30 @@ def test_a_call_of_the_engine_is_bounded_and_grows_only_where_it_is_done_in_time
     engine = Engine()
     run([job(1, seed=s) for s in range(14)], tmp_path, engine, every=100)
     assert [len(call) for call in engine.calls] == [2, 4, 8]
+
+
+def test_the_share_grows_where_all_of_it_is_begun_before_the_next_checkpoint(tmp_path, monkeypatch):
+    """As on a cluster with more processors than the first share has networks."""
+    monkeypatch.setattr(checkpoints, "FIRST_WINDOW", 2)
+    sizes = []
+
+    def many_processors(some, progress):
+        sizes.append(len(some))
+        with suppress(KeyboardInterrupt):
+            for done in (0, len(some)):
+                progress(done, 0)
+        steps = [one.state.steps_done + 1 if one.state else 1 for one in some]
+        over = [step == one.steps for step, one in zip(steps, some, strict=True)]
+        states = [TrainingState("test", step, {"value": np.zeros(1)}) for step in steps]
+        return [
+            result_of(
+                one, step, np.zeros(1), "finished" if end else "interrupted", None if end else state
+            )
+            for one, step, end, state in zip(some, steps, over, states, strict=True)
+        ]
+
+    run([job(3, seed=s) for s in range(14)], tmp_path, many_processors)
+    assert sizes[:3] == [2, 4, 8]
 
 
 def test_progress_counts_what_earlier_calls_have_done(tmp_path):
