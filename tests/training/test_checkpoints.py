@@ -199,7 +199,6 @@ def test_what_a_report_raises_comes_out_and_the_checkpoint_stays(tmp_path):
 
 # ---- what is on the disk
 
-WITH_LAYERS = "layers" in TrainingResult.__dataclass_fields__
 LAYERS = LayerRecords(
     np.arange(3), np.ones((3, 2)), np.full((3, 2), np.nan), np.zeros((3, 1)), np.zeros((3, 1))
 )
@@ -212,9 +211,7 @@ def odd_results(jobs):
     for i, one in enumerate(jobs):
         result = result_of(one, i, np.array([i], "u8"), "finished")
         noise = rng.integers(0, 2**32, len(one.parameters), dtype=np.uint32).view(np.float32)
-        result = replace(
-            result, parameters=noise, **({"layers": LAYERS} if i % 2 else {}) if WITH_LAYERS else {}
-        )
+        result = replace(result, parameters=noise, layers=LAYERS if i % 2 else None)
         finished[i] = replace(result, best_step=0 if i % 3 else None, status="stopped early")
     state = TrainingState(
         "kernel",
@@ -237,9 +234,8 @@ def test_results_and_states_come_back_bit_for_bit(tmp_path):
         assert folder.running.keys() == running.keys()
         for i, result in finished.items():
             assert alike(folder.finished[i], result)
-            if WITH_LAYERS:
-                assert (folder.finished[i].layers is None) == (result.layers is None)
-        kept = LAYERS if not WITH_LAYERS else folder.finished[1].layers
+            assert (folder.finished[i].layers is None) == (result.layers is None)
+        kept = folder.finished[1].layers
         assert kept.update_ratio.tobytes() == LAYERS.update_ratio.tobytes()
         assert kept.update_ratio.shape == LAYERS.update_ratio.shape
         for i, result in running.items():
@@ -349,6 +345,15 @@ HOSTILE = {
     "a best step that was not": good_but(best_step=3),
     "a field too many": good_but(more=1),
     "layers as text": good_but(layers="x"),
+    "layers of another shape": good_but(
+        layers={
+            "LayerRecords": {"steps": {"array": ["int64", 0]}}
+            | {
+                name: {"array": ["float64", 0, 9]}
+                for name in ("gradient_norm", "update_ratio", "dead", "saturated")
+            }
+        }
+    ),
     "two kinds": [[0, {"TrainingResult": {}, "dict": {}}]],
     "a list": [[0, []]],
     "deep": [[0, 0]],
