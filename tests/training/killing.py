@@ -10,10 +10,14 @@ import select
 import signal
 import subprocess
 import sys
+from dataclasses import is_dataclass
+
+import numpy as np
 
 GRID = {
     # optimizers, minibatches, early stopping and dropout: each has something to go on from
-    "hidden": [[6, 6], [24]],
+    "hidden": [[6, 6]],
+    "dtype": ["float32", "float64"],
     "optimizer": ["adam", "sgd"],
     "momentum": 0.9,
     "batch_size": [None, 32],
@@ -21,6 +25,7 @@ GRID = {
     "patience": 1000,
     "steps": 4000,
     "record_every": 7,
+    "measure_every": 100,
 }
 FEW = {
     "hidden": [[3, 2]],
@@ -29,10 +34,23 @@ FEW = {
     "momentum": 0.5,
     "steps": 400,
     "record_every": 10,
+    "schedule": "plateau",
+    "plateau_patience": 2,
+}
+LBFGS = {
+    "hidden": [[16, 16]],
+    "optimizer": "lbfgs",
+    "dtype": ["float32", "float64"],
+    "seed": list(range(80)),
+    "learning_rate": 1.0,
+    "steps": 600,
+    "record_every": 7,
+    "measure_every": 20,
 }
 WORKS = {
     "kernel": {"grid": GRID, "every": 0.03, "engine": "auto"},
-    "kernel, always writing": {"grid": GRID | {"steps": 1500}, "every": 0.0, "engine": "auto"},
+    "kernel, always writing": {"grid": GRID | {"steps": 3000}, "every": 0.0, "engine": "auto"},
+    "kernel, L-BFGS": {"grid": LBFGS, "every": 0.0, "engine": "auto"},
     "reference": {"grid": FEW, "every": 0.0, "engine": "reference"},
 }
 
@@ -60,10 +78,19 @@ def digest(runs) -> str:
     total = hashlib.sha256()
     for run in runs:
         total.update(run.network.parameters().tobytes())
-        for array in vars(run.history).values():
-            total.update(array.tobytes() if hasattr(array, "tobytes") else repr(array).encode())
+        add(total, run.history)
         total.update(repr((run.settings, run.status, run.steps_done, run.best_step)).encode())
     return total.hexdigest()
+
+
+def add(total, value) -> None:
+    if isinstance(value, np.ndarray):
+        total.update(value.tobytes())
+    elif is_dataclass(value):
+        for one in vars(value).values():
+            add(total, one)
+    else:
+        total.update(repr(value).encode())
 
 
 class Trainer:

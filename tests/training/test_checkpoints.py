@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,6 +131,30 @@ def test_a_call_of_the_engine_is_bounded_and_grows_only_where_it_is_done_in_time
     assert [len(call) for call in engine.calls] == [2, 4, 8]
 
 
+def test_the_share_grows_where_all_of_it_is_begun_before_the_next_checkpoint(tmp_path, monkeypatch):
+    """As on a cluster with more processors than the first share has networks."""
+    monkeypatch.setattr(checkpoints, "FIRST_WINDOW", 2)
+    sizes = []
+
+    def many_processors(some, progress):
+        sizes.append(len(some))
+        with suppress(KeyboardInterrupt):
+            for done in (0, len(some)):
+                progress(done, 0)
+        steps = [one.state.steps_done + 1 if one.state else 1 for one in some]
+        over = [step == one.steps for step, one in zip(steps, some, strict=True)]
+        states = [TrainingState("test", step, {"value": np.zeros(1)}) for step in steps]
+        return [
+            result_of(
+                one, step, np.zeros(1), "finished" if end else "interrupted", None if end else state
+            )
+            for one, step, end, state in zip(some, steps, over, states, strict=True)
+        ]
+
+    run([job(3, seed=s) for s in range(14)], tmp_path, many_processors)
+    assert sizes[:3] == [2, 4, 8]
+
+
 def test_progress_counts_what_earlier_calls_have_done(tmp_path):
     heard = []
     jobs = [job(5, seed=s) for s in range(3)]
@@ -174,7 +199,6 @@ def test_what_a_report_raises_comes_out_and_the_checkpoint_stays(tmp_path):
 
 # ---- what is on the disk
 
-WITH_LAYERS = "layers" in TrainingResult.__dataclass_fields__
 LAYERS = LayerRecords(
     np.arange(3), np.ones((3, 2)), np.full((3, 2), np.nan), np.zeros((3, 1)), np.zeros((3, 1))
 )
@@ -187,9 +211,7 @@ def odd_results(jobs):
     for i, one in enumerate(jobs):
         result = result_of(one, i, np.array([i], "u8"), "finished")
         noise = rng.integers(0, 2**32, len(one.parameters), dtype=np.uint32).view(np.float32)
-        result = replace(
-            result, parameters=noise, **({"layers": LAYERS} if i % 2 else {}) if WITH_LAYERS else {}
-        )
+        result = replace(result, parameters=noise, layers=LAYERS if i % 2 else None)
         finished[i] = replace(result, best_step=0 if i % 3 else None, status="stopped early")
     state = TrainingState(
         "kernel",
@@ -212,9 +234,8 @@ def test_results_and_states_come_back_bit_for_bit(tmp_path):
         assert folder.running.keys() == running.keys()
         for i, result in finished.items():
             assert alike(folder.finished[i], result)
-            if WITH_LAYERS:
-                assert (folder.finished[i].layers is None) == (result.layers is None)
-        kept = LAYERS if not WITH_LAYERS else folder.finished[1].layers
+            assert (folder.finished[i].layers is None) == (result.layers is None)
+        kept = folder.finished[1].layers
         assert kept.update_ratio.tobytes() == LAYERS.update_ratio.tobytes()
         assert kept.update_ratio.shape == LAYERS.update_ratio.shape
         for i, result in running.items():
@@ -324,6 +345,15 @@ HOSTILE = {
     "a best step that was not": good_but(best_step=3),
     "a field too many": good_but(more=1),
     "layers as text": good_but(layers="x"),
+    "layers of another shape": good_but(
+        layers={
+            "LayerRecords": {"steps": {"array": ["int64", 0]}}
+            | {
+                name: {"array": ["float64", 0, 9]}
+                for name in ("gradient_norm", "update_ratio", "dead", "saturated")
+            }
+        }
+    ),
     "two kinds": [[0, {"TrainingResult": {}, "dict": {}}]],
     "a list": [[0, []]],
     "deep": [[0, 0]],

@@ -12,19 +12,20 @@ def check(work: str, kills: int, seed: int, tmp_path) -> None:
     with Trainer() as trainer:
         expected = trainer.run(work, None, None)
         killed = went_on = folders = 0
-        while killed < kills:
+        while killed < kills or went_on < kills / 3:
+            assert folders < 40  # else nothing is ever gone on from
             folder = tmp_path / str(folders)
             folders += 1
-            digest = None
+            digest, longest = None, 0.15
             while digest is None:
-                went_on += (folder / "running.safetensors").exists()
-                digest = trainer.run(work, folder, rng.uniform(0.005, 0.25))
+                went_on += any(folder.glob("*.safetensors"))
+                digest = trainer.run(work, folder, rng.uniform(0.005, longest))
+                longest *= 1.2  # a busy machine gets there too
                 killed += digest is None
             assert digest == expected
             assert trainer.run(work, folder, None) == expected
             left = {path.name for path in folder.iterdir()}
             assert left == {"finished-000001.safetensors", "lock", "study.json"}
-    assert went_on > kills / 8  # else nothing was gone on from
 
 
 @pytest.mark.parametrize("work", WORKS)

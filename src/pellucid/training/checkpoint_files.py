@@ -398,15 +398,22 @@ def _fits(result: Any, job: TrainingJob) -> bool:
         and re.fullmatch("[a-z ]{1,40}", result.status) is not None
         and _is_step(result.steps_done, job)
         and (result.best_step is None or result.best_step in result.steps.tolist())
-        and _are_records(getattr(result, "layers", None))
+        and _are_records(result.layers, len(job.widths) - 1)
     )
 
 
-def _are_records(layers: Any) -> bool:
+def _are_records(layers: Any, n_layers: int) -> bool:
+    """Whether these are the records of that many layers, or none at all."""
     if not isinstance(layers, LayerRecords):
         return layers is None
-    arrays = [getattr(layers, f.name) for f in fields(LayerRecords)]
-    return all(isinstance(a, np.ndarray) and a.ndim and len(a) == len(arrays[0]) for a in arrays)
+    m = len(layers.steps) if _is(layers.steps, np.int64) else -1
+    columns = {"gradient_norm": 0, "update_ratio": 0, "dead": 1, "saturated": 1}
+    return all(
+        isinstance(array := getattr(layers, name), np.ndarray)
+        and array.dtype == np.float64
+        and array.shape == (m, n_layers - fewer)
+        for name, fewer in columns.items()
+    )
 
 
 def _is(array: Any, dtype: Any, k: int | None = None) -> bool:

@@ -11,8 +11,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -86,8 +87,9 @@ def _digest(*arrays: Array) -> str:
 def _engine(name: str) -> str:
     """An engine and what its bits depend on beside the settings."""
     native = native_module()
-    if name == "torch":
-        return f"torch {version('torch')}"
+    if name.startswith("torch"):
+        with suppress(PackageNotFoundError):  # which the engine itself will say
+            return f"{name}, PyTorch {version('torch')}"
     if name == "reference" or native is None:
         return f"{name}, NumPy {np.__version__}"
     return f"{name}, {native.instruction_set()}"
@@ -127,7 +129,8 @@ class _Work:
     """The state of one call: what waits, and how large a share of it the engine gets at a time.
 
     The engine gets the paused networks and the largest of the waiting ones, not all of them: what a
-    call costs must not grow with the size of the grid.
+    call costs must not grow with the size of the grid. The share doubles where most of it is begun
+    before the next checkpoint.
     """
 
     jobs: list[TrainingJob]
@@ -165,8 +168,9 @@ class _Work:
         results = dict(zip(share, self.train(jobs, pause), strict=True))
         self._keep(results)
         stopped = any(result.status == "interrupted" for result in results.values())
+        untouched = sum(i in results for i in self.waiting)
         self.interrupted = pause.interrupted or self.ctrl_c.seen or (stopped and not pause.asked)
-        self.window *= 1 if stopped else 2
+        self.window *= 2 if untouched < len(share) / 2 else 1
         self.seconds_to_save = pause.seconds_since_asked()
 
     def _keep(self, results: Results) -> None:
