@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 import pellucid
-from pellucid._kernels.reference import batches
+from pellucid._kernels.random_bits import splitmix64
+from pellucid._kernels.rows import shuffle
 
 GRID = ((4,), (16,), (64,), (8, 8, 8))
 GRID_SEEDS = range(16)
@@ -63,7 +64,7 @@ class Work:
         """Pellucid's order of the rows (epochs, n); None where a step takes all rows."""
         if self.batch_size is None:
             return None
-        return _order(len(self.X), self.batch_size, self.seed, self.epochs)
+        return _order(len(self.X), self.seed, self.epochs)
 
     def score(self, network: pellucid.Network) -> float:
         """Share of the rows that the network gets right, or of the variance that it explains."""
@@ -74,10 +75,12 @@ class Work:
 
 
 @functools.cache
-def _order(n: int, batch_size: int, seed: int, epochs: int) -> np.ndarray:
-    rows = batches(n, batch_size, seed)
-    steps = epochs * -(-n // batch_size)
-    return np.concatenate([next(rows) for _ in range(steps)]).reshape(epochs, n)
+def _order(n: int, seed: int, epochs: int) -> np.ndarray:
+    order, bits, shuffled = np.arange(n), splitmix64(seed), []
+    for _ in range(epochs):
+        shuffle(order, bits)
+        shuffled.append(order.copy())
+    return np.array(shuffled)
 
 
 def spirals(hidden: tuple[int, ...], quick: bool = False) -> Work:
