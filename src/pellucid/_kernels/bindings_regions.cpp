@@ -32,6 +32,12 @@ void need(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
 }
 
+void finite(const double* values, size_t n, const std::string& what) {
+    bool all = true;
+    for (size_t i = 0; i < n; ++i) all &= values[i] - values[i] == 0;
+    need(all, ("a number is not finite in the " + what).c_str());
+}
+
 // Best first.
 std::vector<const PlaneKernel*> available() {
     std::vector<const PlaneKernel*> found;
@@ -102,6 +108,10 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         const size_t k = kinks[l].size();
         need(k <= 2 && slopes[l].size() == k + 1 && intercepts[l].size() == k + 1,
              "at most two kinks, and a piece more than kinks");
+        finite(W[l].data(), W[l].size(), "weights of hidden layer " + std::to_string(l + 1));
+        finite(b[l].data(), b[l].size(), "biases of hidden layer " + std::to_string(l + 1));
+        for (const auto* numbers : {&kinks[l], &slopes[l], &intercepts[l]})
+            finite(numbers->data(), numbers->size(), "pieces of hidden layer " + std::to_string(l + 1));
         RegionLayer& layer = layers[l];
         layer.inputs = int32_t(inputs), layer.units = int32_t(W[l].shape(0));
         layer.W = W[l].data(), layer.b = b[l].data();
@@ -112,6 +122,11 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         switches += layer.switches();
     }
     need(switches < (int64_t(1) << 31), "too many units");
+    finite(origin.data(), origin.shape(0), "origin");
+    finite(axes.data(), 2 * axes.shape(1), "u or v");
+    finite(low.data(), 2, "low"), finite(high.data(), 2, "high");
+    need(low.data()[0] < high.data()[0] && low.data()[1] < high.data()[1],
+         "low must be below high on both axes");
     const RegionDomain domain{int32_t(origin.shape(0)), 2, origin.data(), axes.data(), low.data(),
                               high.data()};
     const PlaneProblem problem{layers.data(), int32_t(n), domain, exact, count_only, switches,
@@ -132,7 +147,7 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)}),
         arrays[1] = array<double>(out.points, {v, 2}), arrays[2] = array<int64_t>(out.offsets, {r + 1}),
         arrays[3] = array<int32_t>(out.edges, {v});
-    return nb::make_tuple(out.regions, arrays[0], arrays[1], arrays[2], arrays[3], out.vertex_error,
+    return nb::make_tuple(out.regions, switches, arrays[0], arrays[1], arrays[2], arrays[3], out.vertex_error,
                           out.by_filter, out.by_exact, out.undecided, result.complete);
 }
 

@@ -38,7 +38,6 @@ ExactPredicates::ExactPredicates(const RegionLayer* layers, int32_t n_layers,
 // Drops the rows of layers up to `layer` that were composed under another pattern.
 void ExactPredicates::refresh(const uint64_t* const* patterns, int32_t layer) {
     patterns_ = patterns;
-    bool stale = false;
     for (int32_t l = 0; l <= layer; ++l) {
         const RegionLayer& of = layers_[l];
         Layer& x = exact_[size_t(l)];
@@ -50,19 +49,18 @@ void ExactPredicates::refresh(const uint64_t* const* patterns, int32_t layer) {
             x.z.assign(size_t(of.units), {});
             x.h.assign(size_t(of.units), {});
         }
-        if (l > 0) {
-            const size_t words = (size_t(layers_[l - 1].switches()) + 63) / 64;
-            if (x.pattern.size() != words || !std::equal(x.pattern.begin(), x.pattern.end(),
-                                                         patterns[l - 1])) {
-                stale = true;
-                x.pattern.assign(patterns[l - 1], patterns[l - 1] + words);
-                for (Row& h : exact_[size_t(l) - 1].h) h.clear();
-            }
-        }
-        if (stale) {
-            for (Row& z : x.z) z.clear();
-            for (Row& h : x.h) h.clear();
-        }
+        if (l == 0) continue;
+        Layer& before = exact_[size_t(l) - 1];
+        const size_t words = (size_t(layers_[l - 1].switches()) + 63) / 64;
+        const bool flipped = x.pattern.size() != words ||
+                             !std::equal(x.pattern.begin(), x.pattern.end(), patterns[l - 1]);
+        if (!flipped && x.built_on == before.version) continue;
+        x.pattern.assign(patterns[l - 1], patterns[l - 1] + words);
+        x.built_on = before.version;
+        ++x.version;
+        for (Row& h : before.h) h.clear();
+        for (Row& z : x.z) z.clear();
+        for (Row& h : x.h) h.clear();
     }
 }
 

@@ -87,6 +87,7 @@ private:
         std::vector<Dyadic> b, slope, intercept, kink;
         std::vector<uint64_t> pattern;  // of the layer before, that the rows were composed under
         std::vector<Row> z, h;          // by unit; empty where not composed yet
+        uint64_t version = 1, built_on = 0;  // of z; of the layer before
     };
 
     void refresh(const uint64_t* const* patterns, int32_t layer);
