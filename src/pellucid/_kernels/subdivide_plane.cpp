@@ -183,20 +183,32 @@ void Subdivision::set_up_layer(int32_t l) {
     columns.units = layer.of.units;
     columns.inputs = layer.of.inputs;
     for (int64_t i = 0; i < columns.units; ++i) {
-        double sum = 0;
+        double sum = 0, square = 0;
         const double* row = layer.of.W + i * columns.inputs;
         for (int64_t j = 0; j < columns.inputs; ++j) {
             const double w = magnitude(row[j]);
             sum += w;
+            square += w * w;
             if (l == 0) continue;
             columns.W[j * columns.stride + i] = row[j];
             columns.largest[j] = larger(columns.largest[j], w);
         }
         columns.row_sum = larger(columns.row_sum, sum);
+        columns.row_norm = larger(columns.row_norm, __builtin_sqrt(square));
         columns.b[i] = layer.of.b[i];
         columns.b_largest = larger(columns.b_largest, magnitude(layer.of.b[i]));
     }
     columns.row_sum *= 1 + double(columns.inputs) * 2 * U;
+    columns.row_norm = columns.row_norm * UP + 1e-150;  // squares may underflow
+    columns.spectral = __builtin_inf();
+    // Worth its time only where errors pass through many layers.
+    if (l > 0 && n_layers_ >= 4 && columns.units <= 512 && columns.inputs <= 4096) {
+        Stack<double> G;
+        const int64_t size = columns.units * columns.stride;
+        if (!G.room(size + PAD)) return fail();
+        const uintptr_t at = (reinterpret_cast<uintptr_t>(G.data()) + 63) / 64 * 64;
+        columns.spectral = spectral_bound(columns, reinterpret_cast<double*>(at)) + 1e-70;
+    }
     for (int32_t k = 0; k < layer.of.n_kinks; ++k)
         columns.kink_largest = larger(columns.kink_largest, magnitude(layer.of.kink[k]));
     for (int32_t p = 0; p <= layer.of.n_kinks; ++p)
@@ -228,6 +240,7 @@ void Subdivision::set_up_first_map() {
     map.largest = larger(largest, largest_c + layer.columns.kink_largest);
     map.err = double(2 * layer.of.inputs + 4) * U * largest_sum * UP + TINY;
     if (!(largest_sum < 1e300)) map.err = __builtin_inf();
+    map.err2 = map.err * __builtin_sqrt(double(layer.of.units)) * UP;
     map.version = 1;
 }
 
@@ -269,7 +282,11 @@ void Subdivision::update_map(int32_t l) {
         largest = larger(largest, g);
         ++n;
     };
-    if (fresh) {
+    if (fresh && of.n_kinks == 1 && of.slope[0] == 0 && of.intercept[0] == 0) {
+        for (int64_t w = 0; w < n_words; ++w)
+            for (uint64_t active = before.pattern[w]; active; active &= active - 1)
+                add(64 * w + __builtin_ctzll(active), of.slope[1], of.intercept[1]);
+    } else if (fresh) {
         for (int64_t j = 0; j < of.units; ++j) {
             const int p = piece(of, before.pattern, j);
             add(j, of.slope[p], of.intercept[p]);

@@ -20,6 +20,8 @@ struct Columns {
     double* b = nullptr;        // stride
     double* largest = nullptr;  // max_i |W_ij| of each column
     double row_sum = 0;         // R = max_i sum_j |W_ij|
+    double row_norm = 0;        // max_i sqrt(sum_j W_ij^2)
+    double spectral = 0;        // S: W's largest singular value is at most this
     double b_largest = 0;
     double steepest = 0;  // the largest |slope| of the layer's own activation
     double kink_largest = 0;
@@ -33,6 +35,7 @@ struct Term {
 struct AffineMap {
     double *ax = nullptr, *ay = nullptr, *c = nullptr;  // padded with zeros
     double err = 0;                                     // (1): of every entry
+    double err2 = 0;  // (1): square root of the sum of squares over units, of each of the three
     double rho = 0;                                     // the part of it from this layer's roundings
     double largest = 0;                                 // m of (3)
     double largest_c = 0;
@@ -76,6 +79,31 @@ PELLUCID_INLINE void accumulate_block(AffineMap& map, const double* from_c, bool
     }
 }
 
+// S^4 <= |G G|_F with G = W W^T (Frobenius norm); G takes units x stride numbers. The roundings of
+// both products are far below the last term.
+inline double spectral_bound(const Columns& layer, double* G) {
+    const int64_t n = layer.units, stride = layer.stride;
+    double square = 0, total = 0;
+    for (int64_t i = 0; i < n * stride; ++i) G[i] = 0;
+    for (int64_t j = 0; j < layer.inputs; ++j) {
+        const double* w = layer.W + j * stride;
+        for (int64_t i = 0; i < n; ++i) {
+            square += w[i] * w[i];
+            for (int64_t k = 0; k < stride; k += D)
+                store(G + i * stride + k, load(G + i * stride + k) + all(w[i]) * load(w + k));
+        }
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < stride; k += D) {
+            vd sum{};
+            for (int64_t j = 0; j < n; ++j) sum += all(G[i * stride + j]) * load(G + j * stride + k);
+            sum *= sum;
+            for (int d = 0; d < D; ++d) total += sum[d];
+        }
+    }
+    return UP * __builtin_sqrt(__builtin_sqrt(__builtin_sqrt(total) + 1e-9 * square * square));
+}
+
 // A fresh map: (0, 0, b) plus the terms; otherwise the old map plus the terms.
 inline void accumulate(AffineMap& map, const Columns& layer, const AffineMap& before,
                        double steepest_before, const Term* terms, int64_t n_terms, double sum_terms,
@@ -90,10 +118,14 @@ inline void accumulate(AffineMap& map, const Columns& layer, const AffineMap& be
         accumulate_block<1>(map, from_c, fresh, layer, terms, n_terms, i, top, top_c);
     const double M = start + smaller(sum_terms, layer.row_sum * largest_term);
     map.rho = (fresh ? 0 : map.rho) + double(2 * n_terms + 4) * U * M * UP;
-    map.err = (layer.row_sum * steepest_before * before.err + map.rho + TINY) * UP;
+    const double by_sums = layer.row_sum * before.err, by_norms = layer.row_norm * before.err2;
+    map.err = (smaller(by_sums, by_norms) * steepest_before + map.rho + TINY) * UP;
+    const double root = __builtin_sqrt(double(layer.units));
+    map.err2 = (layer.spectral * steepest_before * before.err2 + root * (map.rho + TINY)) * UP;
+    map.err2 = smaller(map.err2, root * map.err * UP);
     map.largest_c = highest(top_c);
     map.largest = larger(highest(top), map.largest_c + layer.kink_largest);
-    if (!(M < 1e300)) map.err = __builtin_inf();  // something may have overflowed on the way
+    if (!(M < 1e300)) map.err = map.err2 = __builtin_inf();  // something may have overflowed on the way
     map.updates = fresh ? 0 : map.updates + n_terms;
     ++map.version;
 }
