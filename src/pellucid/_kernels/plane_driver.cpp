@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "subdivide_plane.hpp"
@@ -30,14 +32,49 @@ Growing::~Growing() { std::free(data); }
 
 namespace {
 
-// The regions of one task within its thread's output.
-struct Part {
-    int64_t task, region, n_regions, vertex, n_vertices;
+// What one thread has found: in one output where it is the only one, else one for each task.
+struct Worker {
+    RegionOutput all;
+    std::vector<std::pair<int64_t, std::unique_ptr<RegionOutput>>> parts;
 };
 
-struct Worker {
-    RegionOutput output;
-    std::vector<Part> parts;
+bool begin_offsets(RegionOutput& output) {
+    if (!output.offsets.reserve(8)) return false;
+    static_cast<int64_t*>(output.offsets.data)[0] = 0;
+    return true;
+}
+
+void add_decisions(const RegionOutput& from, RegionOutput& to) {
+    to.by_filter += from.by_filter;
+    to.by_exact += from.by_exact;
+    to.undecided += from.undecided;
+    to.vertex_error = std::max(to.vertex_error, from.vertex_error);
+}
+
+void take(RegionOutput& from, RegionOutput& to) {
+    to.regions = from.regions, to.vertices = from.vertices;
+    for (auto memory : {&RegionOutput::patterns, &RegionOutput::points, &RegionOutput::edges,
+                        &RegionOutput::offsets})
+        std::swap((to.*memory).data, (from.*memory).data);
+}
+
+// A thread's own subdivision; null where memory ended.
+struct Owned {
+    const PlaneKernel& kernel;
+    PlaneSubdivision* subdivision = nullptr;
+
+    Owned(const PlaneKernel& kernel, const PlaneProblem& problem, StopSignal& stop, bool polls)
+        : kernel(kernel) {
+        try {
+            subdivision = kernel.create(problem, &stop, polls);
+        } catch (const std::bad_alloc&) {
+            stop.value.store(int(Stop::out_of_memory));
+        }
+    }
+    ~Owned() {
+        if (subdivision) kernel.destroy(subdivision);
+    }
+    Owned(const Owned&) = delete;
 };
 
 class Run {
@@ -49,15 +86,17 @@ public:
 
 private:
     void work(PlaneSubdivision* self, Worker& worker, int64_t pause_after);
+    RegionOutput* output_of(Worker& worker, int64_t task);
     bool next(int64_t& task);
     void finished(int64_t task, int64_t regions);
-    void join(const std::vector<Part>& parts, const std::vector<const RegionOutput*>& from,
-              RegionOutput* to);
+    void join(std::vector<Worker>& workers, RegionOutput& to);
+    void append(const RegionOutput& from, RegionOutput& to);
 
     const PlaneKernel& kernel_;
     const PlaneProblem& problem_;
     const int64_t limit_;
     StopSignal& stop_;
+    bool separate_ = false;  // an output for each task
     const PlaneSubdivision* tasks_ = nullptr;
     int64_t n_tasks_ = 0;
     std::mutex mutex_;
@@ -84,103 +123,99 @@ void Run::finished(int64_t task, int64_t regions) {
         regions_in_order_ += found_[size_t(in_order_++)];
 }
 
-void Run::work(PlaneSubdivision* self, Worker& worker, int64_t pause_after) {
-    int64_t task;
-    while (worker.output.regions < pause_after && next(task)) {
-        RegionOutput& out = worker.output;
-        const Part before{task, out.regions, 0, out.vertices, 0};
-        // One more than wanted tells whether anything was left out.
-        kernel_.run(self, tasks_, task, limit_ > 0 ? limit_ + 1 : 0, &out);
-        worker.parts.push_back({task, before.region, out.regions - before.region, before.vertex,
-                                out.vertices - before.vertex});
-        finished(task, out.regions - before.region);
-    }
+RegionOutput* Run::output_of(Worker& worker, int64_t task) {
+    if (!separate_) return &worker.all;
+    worker.parts.emplace_back(task, std::make_unique<RegionOutput>());
+    RegionOutput* output = worker.parts.back().second.get();
+    if (begin_offsets(*output)) return output;
+    stop_.value.store(int(Stop::out_of_memory));
+    return nullptr;
 }
 
-void Run::join(const std::vector<Part>& parts, const std::vector<const RegionOutput*>& from,
-               RegionOutput* to) {
-    int64_t regions = 0, vertices = 0;
-    for (const Part& part : parts) regions += part.n_regions, vertices += part.n_vertices;
-    to->regions = regions;
-    if (problem_.count_only) return;
-    to->vertices = vertices;
-    const size_t bytes = size_t(problem_.bytes);
-    if (!to->patterns.reserve(size_t(regions) * bytes) || !to->points.reserve(size_t(vertices) * 16) ||
-        !to->edges.reserve(size_t(vertices) * 4) || !to->offsets.reserve(size_t(regions + 1) * 8))
-        throw std::bad_alloc();
-    auto copy = [](Growing& a, size_t a_at, const Growing& b, size_t b_at, size_t n) {
-        if (n > 0) std::memcpy(static_cast<char*>(a.data) + a_at, static_cast<char*>(b.data) + b_at, n);
+void Run::work(PlaneSubdivision* self, Worker& worker, int64_t pause_after) try {
+    int64_t task, found = 0;
+    while (found < pause_after && next(task)) {
+        RegionOutput* output = output_of(worker, task);
+        if (!output) return;
+        const int64_t before = output->regions;
+        // One more than wanted tells whether anything was left out.
+        kernel_.run(self, tasks_, task, limit_ > 0 ? limit_ + 1 : 0, output);
+        finished(task, output->regions - before);
+        found += output->regions - before;
+    }
+} catch (const std::bad_alloc&) {  // an exception must not leave a thread
+    stop_.value.store(int(Stop::out_of_memory));
+}
+
+void Run::append(const RegionOutput& from, RegionOutput& to) {
+    auto copy = [](const Growing& source, Growing& target, int64_t at, int64_t n, size_t each) {
+        if (n > 0)
+            std::memcpy(static_cast<char*>(target.data) + size_t(at) * each, source.data,
+                        size_t(n) * each);
     };
-    size_t r = 0, v = 0;
-    int64_t* offsets = static_cast<int64_t*>(to->offsets.data);
-    offsets[0] = 0;
-    for (size_t i = 0; i < parts.size(); ++i) {
-        const Part& part = parts[i];
-        const RegionOutput& source = *from[i];
-        const size_t r0 = size_t(part.region), n = size_t(part.n_regions);
-        const size_t v0 = size_t(part.vertex), m = size_t(part.n_vertices);
-        copy(to->patterns, r * bytes, source.patterns, r0 * bytes, n * bytes);
-        copy(to->points, v * 16, source.points, v0 * 16, m * 16);
-        copy(to->edges, v * 4, source.edges, v0 * 4, m * 4);
-        const int64_t* ends = static_cast<const int64_t*>(source.offsets.data) + r0;
-        for (size_t k = 1; k <= n; ++k) offsets[r + k] = ends[k] - part.vertex + int64_t(v);
-        r += n, v += m;
+    copy(from.patterns, to.patterns, to.regions, from.regions, size_t(problem_.bytes));
+    copy(from.points, to.points, to.vertices, from.vertices, 2 * sizeof(double));
+    copy(from.edges, to.edges, to.vertices, from.vertices, sizeof(int32_t));
+    const int64_t* ends = static_cast<const int64_t*>(from.offsets.data);
+    int64_t* offsets = static_cast<int64_t*>(to.offsets.data) + to.regions;
+    for (int64_t i = 1; i <= from.regions; ++i) offsets[i] = to.vertices + ends[i];
+    to.regions += from.regions;
+    to.vertices += from.vertices;
+}
+
+// All parts in the order of tasks; each is freed as soon as it is copied.
+void Run::join(std::vector<Worker>& workers, RegionOutput& to) {
+    std::vector<std::pair<int64_t, std::unique_ptr<RegionOutput>>> parts;
+    for (Worker& worker : workers)
+        for (auto& part : worker.parts) parts.push_back(std::move(part));
+    std::sort(parts.begin(), parts.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    size_t regions = 0, vertices = 0;
+    for (const auto& [task, part] : parts)
+        regions += size_t(part->regions), vertices += size_t(part->vertices);
+    if (!to.patterns.reserve(regions * size_t(problem_.bytes)) ||
+        !to.points.reserve(vertices * 2 * sizeof(double)) ||
+        !to.edges.reserve(vertices * sizeof(int32_t)) ||
+        !to.offsets.reserve((regions + 1) * sizeof(int64_t)) || !begin_offsets(to))
+        throw std::bad_alloc();
+    for (auto& [task, part] : parts) {
+        append(*part, to);
+        add_decisions(*part, to);
+        part.reset();
     }
 }
 
 void Run::run(int32_t threads, PlaneResult* result) {
-    struct Owned {
-        const PlaneKernel& kernel;
-        PlaneSubdivision* subdivision;
-        ~Owned() { kernel.destroy(subdivision); }
-    };
-    Owned main{kernel_, kernel_.create(problem_, &stop_, true)};
+    const Owned main(kernel_, problem_, stop_, true);
+    if (!main.subdivision) throw std::bad_alloc();
     std::vector<Worker> workers(size_t(std::max(threads, 1)));
-    for (Worker& worker : workers)
-        if (!problem_.count_only && worker.output.offsets.reserve(8))
-            static_cast<int64_t*>(worker.output.offsets.data)[0] = 0;
+    RegionOutput& first = workers[0].all;
+    if (!begin_offsets(first)) throw std::bad_alloc();
     tasks_ = main.subdivision;
-    n_tasks_ = kernel_.prepare(main.subdivision, &workers[0].output);
+    n_tasks_ = kernel_.prepare(main.subdivision, &first);
     found_.assign(size_t(n_tasks_), -1);
+    separate_ = threads > 1 && n_tasks_ > 1 && !problem_.count_only;
     // Threads cost more than a small subdivision.
     work(main.subdivision, workers[0], threads > 1 ? 2000 : INT64_MAX);
     if (threads > 1 && next_ < n_tasks_) {
         std::vector<std::thread> others;
         for (int32_t i = 1; i < threads; ++i)
             others.emplace_back([this, &worker = workers[size_t(i)]] {
-                Owned own{kernel_, kernel_.create(problem_, &stop_, false)};
-                work(own.subdivision, worker, INT64_MAX);
+                const Owned own(kernel_, problem_, stop_, false);
+                if (own.subdivision) work(own.subdivision, worker, INT64_MAX);
             });
         work(main.subdivision, workers[0], INT64_MAX);
         for (std::thread& thread : others) thread.join();
     }
 
     RegionOutput& to = result->regions;
-    bool one = true;
-    for (size_t i = 1; i < workers.size(); ++i) one = one && workers[i].parts.empty();
-    if (one) {
-        RegionOutput& from = workers[0].output;
-        to.regions = from.regions, to.vertices = from.vertices;
-        std::swap(to.patterns.data, from.patterns.data);
-        std::swap(to.points.data, from.points.data);
-        std::swap(to.edges.data, from.edges.data);
-        std::swap(to.offsets.data, from.offsets.data);
-    } else {
-        std::vector<std::pair<Part, const RegionOutput*>> all;
-        for (const Worker& worker : workers)
-            for (const Part& part : worker.parts) all.emplace_back(part, &worker.output);
-        std::sort(all.begin(), all.end(),
-                  [](const auto& a, const auto& b) { return a.first.task < b.first.task; });
-        std::vector<Part> parts;
-        std::vector<const RegionOutput*> from;
-        for (const auto& [part, output] : all) parts.push_back(part), from.push_back(output);
-        join(parts, from, &to);
-    }
+    if (separate_)
+        join(workers, to);
+    else
+        take(first, to);
     for (const Worker& worker : workers) {
-        to.by_filter += worker.output.by_filter;
-        to.by_exact += worker.output.by_exact;
-        to.undecided += worker.output.undecided;
-        to.vertex_error = std::max(to.vertex_error, worker.output.vertex_error);
+        add_decisions(worker.all, to);
+        if (&worker.all != &first) to.regions += worker.all.regions;  // counts
     }
     result->stopped = Stop(stop_.value.load());
     result->complete = result->stopped == Stop::none && (limit_ == 0 || to.regions <= limit_);

@@ -3,14 +3,15 @@
 Slow and obviously right: the oracle of the kernel's tests on small networks.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .subdivision import Pieces
+from .._shapes import Array
+from .region_arrays import Numbers, Pieces, PlaneRegions
 
 Affine = tuple[Fraction, Fraction, Fraction]  # (a, b, c): a s + b t + c
 
@@ -68,16 +69,21 @@ def split(cell: Cell, f: Affine, edge: int) -> tuple[Cell | None, Cell | None]:
 
 
 def reference_regions(
-    weights: Sequence[ArrayLike],
-    biases: Sequence[ArrayLike],
+    weights: Sequence[Array],
+    biases: Sequence[Array],
     pieces: Sequence[Pieces],
-    origin: ArrayLike = (0.0, 0.0),
-    u: ArrayLike = (1.0, 0.0),
-    v: ArrayLike = (0.0, 1.0),
-    low: ArrayLike = (-1.0, -1.0),
-    high: ArrayLike = (1.0, 1.0),
+    origin: Numbers = (0.0, 0.0),
+    u: Numbers = (1.0, 0.0),
+    v: Numbers = (0.0, 1.0),
+    low: Numbers = (-1.0, -1.0),
+    high: Numbers = (1.0, 1.0),
 ) -> list[ReferenceRegion]:
     """What `subdivide_plane` finds, in some order; arguments as there."""
+    return list(iterate_regions(weights, biases, pieces, origin, u, v, low, high))
+
+
+def iterate_regions(weights, biases, pieces, origin, u, v, low, high) -> Iterator[ReferenceRegion]:
+    """`reference_regions`, one after the other."""
     layers = [
         (_exact(W), _exact(b), activation)
         for W, b, activation in zip(weights, biases, pieces, strict=True)
@@ -85,10 +91,38 @@ def reference_regions(
     (s0, t0), (s1, t1) = _exact(low), _exact(high)
     square = (Corner(s0, t0, -3), Corner(s1, t0, -2), Corner(s1, t1, -4), Corner(s0, t1, -1))
     inputs = tuple(zip(_exact(u), _exact(v), _exact(origin), strict=True))
-    return list(_regions(square, inputs, layers, (), 0))
+    return _regions(square, inputs, layers, (), 0)
 
 
-def _exact(values: ArrayLike) -> list:
+def reference_plane(network, plane, limit: int, deadline: float | None) -> PlaneRegions:
+    """The twin as an engine of `subdivide_plane`: rounded to arrays; limit 0 means none."""
+    found, complete = [], True
+    for region in iterate_regions(*network, *plane):
+        late = deadline is not None and time.monotonic() > deadline
+        if late or (limit and len(found) == limit):
+            complete = False
+            break
+        found.append(region)
+    n_switches = sum(len(b) * len(p.kinks) for b, p in zip(network[1], network[2], strict=True))
+    bits = np.array([region.pattern for region in found], bool).reshape(len(found), n_switches)
+    corners = [corner for region in found for corner in region.cell]
+    points = np.array([(float(p.s), float(p.t)) for p in corners]).reshape(len(corners), 2)
+    return PlaneRegions(
+        n=len(found),
+        n_switches=n_switches,
+        patterns=np.packbits(bits, axis=1, bitorder="little"),
+        vertices=points,
+        offsets=np.cumsum([0] + [len(region.cell) for region in found]),
+        edges=np.array([p.edge for p in corners], np.int32),
+        vertex_error=float(np.spacing(np.abs(points).max(initial=0.0))),
+        by_filter=0,
+        by_exact=0,
+        undecided=0,
+        complete=complete,
+    )
+
+
+def _exact(values: Numbers) -> list:
     numbers = np.asarray(values, np.float64)
     if numbers.ndim == 1:
         return [Fraction(value) for value in numbers.tolist()]
