@@ -10,10 +10,14 @@
 //     Layer l + 1 is a start (0 and b, or the map before an update) plus f terms W_j g_j, where
 //     g_j is (slope A_j, slope c_j + intercept) or a difference of two such. Each of the 2 f
 //     roundings is at most u times the largest partial sum, which is at most
-//     M = |start| + sum_j max_i|W_ij| |g_j|; the roundings of g_j add 2 u M. So a start or update
-//     adds (2 f + 4) u M to rho; what the errors of layer l contribute is, in exact arithmetic,
-//     linear in them whatever the history of updates: R max|slope| err_l with R = max_i sum_j|W_ij|.
-//     err_(l+1) = R max|slope| err_l + rho.
+//     M = |start| + sum_j max_i|W_ij| |g_j|; the roundings of g_j add 4 u M. So a start or update
+//     adds (2 f + 8) u M to rho. What the errors of layer l contribute is, in exact arithmetic, the
+//     product W D e_l (D: slopes, at most sigma; e_l: errors by unit) whatever the history of
+//     updates. Largest entries and sums of squares over the n units bound it:
+//       err_(l+1)  = sigma min(max_i |W_i|_1 err_l, max_i |W_i|_2 err2_l) + rho
+//       err2_(l+1) = min(sigma S err2_l + sqrt(n) rho, sqrt(n) err_(l+1)),  |e_l|_2 <= err2_l
+//     with the singular values of W at most S, S^4 <= |W W^T W W^T|_F. (S matters from some five
+//     layers on: sums of He-normal rows grow by sqrt(n) a layer, singular values by about 3.)
 // (2) Vertex: |v - V| <= delta in the maximum norm. From the residuals: |S_1(v)| <= r_1 and
 //     |S_2(v)| <= r_2 for the two true lines, so by Cramer delta <= (|a_2| r_1 + |a_1| r_2) / |det|
 //     with det and the coefficients taken at their worst. Or, from the edge that was cut: V lies on

@@ -117,7 +117,7 @@ inline void accumulate(AffineMap& map, const Columns& layer, const AffineMap& be
     for (; i < layer.stride; i += D)
         accumulate_block<1>(map, from_c, fresh, layer, terms, n_terms, i, top, top_c);
     const double M = start + smaller(sum_terms, layer.row_sum * largest_term);
-    map.rho = (fresh ? 0 : map.rho) + double(2 * n_terms + 4) * U * M * UP;
+    map.rho = (fresh ? 0 : map.rho) + double(2 * n_terms + 8) * U * M * UP;
     const double by_sums = layer.row_sum * before.err, by_norms = layer.row_norm * before.err2;
     map.err = (smaller(by_sums, by_norms) * steepest_before + map.rho + TINY) * UP;
     const double root = __builtin_sqrt(double(layer.units));
