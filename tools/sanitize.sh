@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzz the training kernel under AddressSanitizer and UBSan: random networks on exactly sized arrays,
+# Fuzz the training and region kernels under AddressSanitizer and UBSan: random networks on exactly sized arrays,
 # for each instruction set that this processor has, in float and in double.
 # usage: tools/sanitize.sh [SECONDS each] [SEED]
 set -euo pipefail
@@ -27,9 +27,25 @@ fuzz_type() {
     "$folder/fuzz_$name" "$seconds" "$seed"
 }
 
+# The region kernels: plane NAME flags...
+plane() {
+    local name=$1
+    shift
+    echo "regions $name, $seconds seconds"
+    "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
+        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels \
+        src/pellucid/_kernels/{subdivide_plane,plane_driver,predicates,dyadic}.cpp \
+        tests/_kernels/fuzz_plane.cpp -pthread -o "$folder/plane_$name"
+    "$folder/plane_$name" "$seconds" "$seed"
+}
+
 flags=$(grep -m1 '^flags' /proc/cpuinfo 2>/dev/null || true)
 fuzz baseline 16 16
 [[ $flags == *avx2* ]] && fuzz avx2 32 16 -mavx2 -mfma
 [[ $flags == *avx512vl* ]] &&
     fuzz avx512 64 32 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
+plane baseline
+[[ $flags == *avx2* ]] && plane avx2 -mavx2 -mfma
+[[ $flags == *avx512vl* ]] &&
+    plane avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 echo "no finding"

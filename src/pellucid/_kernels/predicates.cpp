@@ -1,0 +1,154 @@
+#include "predicates.hpp"
+
+#include <algorithm>
+
+namespace pellucid {
+
+namespace {
+
+std::vector<Dyadic> exact(const double* values, int64_t n) {
+    std::vector<Dyadic> result;
+    result.reserve(size_t(n));
+    for (int64_t i = 0; i < n; ++i) result.emplace_back(values[i]);
+    return result;
+}
+
+bool all_zero(const double* values, int64_t n) {
+    return std::all_of(values, values + n, [](double v) { return v == 0; });
+}
+
+}  // namespace
+
+ExactPredicates::ExactPredicates(const RegionLayer* layers, int32_t n_layers,
+                                 const RegionDomain& domain)
+    : layers_(layers), n_layers_(n_layers), d_(domain.d), d_in_(domain.d_in),
+      origin_(exact(domain.origin, domain.d_in)),
+      axes_(exact(domain.axes, int64_t(domain.d) * domain.d_in)),
+      low_(exact(domain.low, domain.d)), high_(exact(domain.high, domain.d)),
+      exact_(size_t(n_layers)) {
+    through_origin_ = all_zero(domain.origin, domain.d_in);
+    for (int32_t l = 0; l < n_layers; ++l) {
+        const RegionLayer& layer = layers[l];
+        through_origin_ = through_origin_ && all_zero(layer.b, layer.units) &&
+                          all_zero(layer.kink, layer.n_kinks) &&
+                          all_zero(layer.intercept, layer.n_kinks + 1);
+    }
+}
+
+// Drops the rows of layers up to `layer` that were composed under another pattern.
+void ExactPredicates::refresh(const uint64_t* const* patterns, int32_t layer) {
+    patterns_ = patterns;
+    for (int32_t l = 0; l <= layer; ++l) {
+        const RegionLayer& of = layers_[l];
+        Layer& x = exact_[size_t(l)];
+        if (x.b.empty()) {
+            x.b = exact(of.b, of.units);
+            x.kink = exact(of.kink, of.n_kinks);
+            x.slope = exact(of.slope, of.n_kinks + 1);
+            x.intercept = exact(of.intercept, of.n_kinks + 1);
+            x.z.assign(size_t(of.units), {});
+            x.h.assign(size_t(of.units), {});
+        }
+        if (l == 0) continue;
+        Layer& before = exact_[size_t(l) - 1];
+        const size_t words = (size_t(layers_[l - 1].switches()) + 63) / 64;
+        const bool flipped = x.pattern.size() != words ||
+                             !std::equal(x.pattern.begin(), x.pattern.end(), patterns[l - 1]);
+        if (!flipped && x.built_on == before.version) continue;
+        x.pattern.assign(patterns[l - 1], patterns[l - 1] + words);
+        x.built_on = before.version;
+        ++x.version;
+        for (Row& h : before.h) h.clear();
+        for (Row& z : x.z) z.clear();
+        for (Row& h : x.h) h.clear();
+    }
+}
+
+const ExactPredicates::Row& ExactPredicates::preactivation(int32_t layer, int32_t unit) {
+    Layer& x = exact_[size_t(layer)];
+    Row& z = x.z[size_t(unit)];
+    if (!z.empty()) return z;
+    Row row(size_t(d_) + 1);
+    const int32_t inputs = layers_[layer].inputs;
+    const double* W = layers_[layer].W + int64_t(unit) * inputs;
+    row[size_t(d_)] = x.b[size_t(unit)];
+    for (int32_t j = 0; j < inputs; ++j) {
+        if (W[j] == 0) continue;
+        const Dyadic w(W[j]);
+        if (layer == 0) {
+            for (int32_t i = 0; i < d_; ++i)
+                row[size_t(i)].add_product(w, axes_[size_t(i) * size_t(d_in_) + size_t(j)]);
+            row[size_t(d_)].add_product(w, origin_[size_t(j)]);
+        } else {
+            const Row& h = output(layer - 1, j);
+            for (int32_t i = 0; i <= d_; ++i) row[size_t(i)].add_product(w, h[size_t(i)]);
+        }
+    }
+    z = std::move(row);
+    return z;
+}
+
+// A unit's piece: how many of its kinks it is above.
+const ExactPredicates::Row& ExactPredicates::output(int32_t layer, int32_t unit) {
+    Layer& x = exact_[size_t(layer)];
+    Row& h = x.h[size_t(unit)];
+    if (!h.empty()) return h;
+    const int32_t kinks = layers_[layer].n_kinks;
+    size_t piece = 0;
+    for (int32_t k = 0; k < kinks; ++k) piece += bit(patterns_[layer], int64_t(unit) * kinks + k);
+    Row row(size_t(d_) + 1);
+    if (!x.slope[piece].is_zero()) {
+        const Row& z = preactivation(layer, unit);
+        for (size_t i = 0; i < row.size(); ++i) row[i] = x.slope[piece] * z[i];
+    }
+    row.back().add(x.intercept[piece]);
+    h = std::move(row);
+    return h;
+}
+
+ExactPredicates::Row ExactPredicates::hyperplane(LineId id) {
+    if (id.is_side()) {
+        Row row(size_t(d_) + 1);
+        const size_t axis = size_t(~id.index) / 2;
+        row[axis] = Dyadic(1.0);
+        row.back() = (~id.index & 1 ? high_ : low_)[axis].negated();
+        return row;
+    }
+    const int32_t kinks = layers_[id.layer].n_kinks;
+    Row row = preactivation(id.layer, id.index / kinks);
+    row.back().add(exact_[size_t(id.layer)].kink[size_t(id.index % kinks)], true);
+    return row;
+}
+
+int ExactPredicates::sign(const uint64_t* const* patterns, const LineId* through, LineId of) {
+    int32_t last = of.layer;
+    bool sides = of.is_side();
+    for (int32_t i = 0; i < d_; ++i) {
+        last = std::max(last, through[i].layer);
+        sides = sides || through[i].is_side();
+    }
+    if (through_origin_ && !sides) return 0;
+    refresh(patterns, last);
+    std::vector<Row> planes;
+    for (int32_t i = 0; i < d_; ++i) planes.push_back(hyperplane(through[i]));
+    planes.push_back(hyperplane(of));
+    std::vector<const Dyadic*> rows;
+    for (const Row& row : planes) rows.push_back(row.data());
+    // Schur's complement: det [A c; a e] = det(A) (e - a A^-1 c) = det(A) s(V), V = -A^-1 c.
+    const int whole = determinant_sign(rows, d_ + 1);
+    return whole == 0 ? 0 : whole * determinant_sign(rows, d_);
+}
+
+ExactPredicates* make_exact(const RegionLayer* layers, int32_t n_layers,
+                            const RegionDomain& domain) {
+    return new ExactPredicates(layers, n_layers, domain);
+}
+
+int exact_sign(ExactPredicates* exact, const uint64_t* const* patterns, const LineId* through,
+               LineId of) {
+    return exact->sign(patterns, through, of);
+}
+
+void free_exact(ExactPredicates* exact) { delete exact; }
+
+}  // namespace pellucid

@@ -1,0 +1,119 @@
+// Subdivides random small networks, degenerate ones too, with every option; tools/sanitize.sh builds
+// it with sanitizers. Areas must add up wherever signs are exact. usage: fuzz_plane SECONDS SEED
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <vector>
+
+#include "subdivide_plane.hpp"
+
+using namespace pellucid;
+
+namespace pellucid::PELLUCID_ISA { extern const PlaneKernel plane_kernel; }
+
+namespace {
+
+struct Random {
+    std::mt19937_64 bits;
+    std::normal_distribution<double> gauss;
+
+    int below(int n) { return int(bits() % uint64_t(n)); }
+    double normal() { return gauss(bits); }
+    double weight(int kind) {
+        switch (kind) {
+            case 0: return below(4) - 1;
+            case 1: return normal() * std::pow(10.0, below(17) - 8);
+            case 2: return (below(3) - 1) * 5e-324;
+            case 3: return normal() * 1e307;
+            default: return normal();
+        }
+    }
+};
+
+struct Network {
+    std::vector<std::vector<double>> numbers;
+    std::vector<RegionLayer> layers;
+    int d_in = 2;
+    int64_t switches = 0;
+};
+
+RegionLayer activation(int kind) {
+    RegionLayer layer{0, 0, nullptr, nullptr, 1, {0, 0}, {0, 1, 0}, {0, 0, 0}};
+    if (kind == 0) layer.n_kinks = 0, layer.slope[0] = 1;
+    if (kind == 1) {
+        layer.n_kinks = 2;
+        layer.kink[0] = layer.intercept[0] = -1, layer.kink[1] = layer.intercept[2] = 1;
+    }
+    if (kind == 2) layer.slope[0] = -1;
+    if (kind == 3) layer.slope[0] = 0.01;
+    return layer;
+}
+
+Network random_network(Random& random) {
+    Network network;
+    const int n = random.below(5), kind = random.below(6);
+    if (random.below(3) == 0) network.d_in += random.below(4);
+    int inputs = network.d_in;
+    for (int l = 0; l < n; ++l) {
+        RegionLayer layer = activation(random.below(7));
+        layer.inputs = inputs;
+        layer.units = 1 + random.below(random.below(6) ? 7 : 66);
+        std::vector<double> W, b;
+        for (int i = 0; i < layer.units * inputs; ++i) W.push_back(random.weight(kind));
+        for (int i = 0; i < layer.units; ++i) b.push_back(random.below(3) ? random.weight(kind) : 0);
+        network.numbers.push_back(std::move(W));
+        layer.W = network.numbers.back().data();
+        network.numbers.push_back(std::move(b));
+        layer.b = network.numbers.back().data();
+        network.layers.push_back(layer);
+        network.switches += layer.switches();
+        inputs = layer.units;
+    }
+    return network;
+}
+
+double area(const RegionOutput& regions) {
+    const double* p = static_cast<const double*>(regions.points.data);
+    const int64_t* offsets = static_cast<const int64_t*>(regions.offsets.data);
+    double twice = 0;
+    for (int64_t r = 0; r < regions.regions; ++r)
+        for (int64_t i = offsets[r]; i < offsets[r + 1]; ++i) {
+            const int64_t j = i + 1 < offsets[r + 1] ? i + 1 : offsets[r];
+            twice += p[2 * i] * p[2 * j + 1] - p[2 * i + 1] * p[2 * j];
+        }
+    return twice / 2;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+    const std::time_t start = std::time(nullptr);
+    unsigned long seed = std::strtoul(arguments[2], nullptr, 10);
+    const double low[2] = {-2, -1.5}, high[2] = {1, 2};
+    for (; std::time(nullptr) - start < std::atoi(arguments[1]); ++seed) {
+        Random random{std::mt19937_64(seed), {}};
+        const Network network = random_network(random);
+        const size_t d_in = size_t(network.d_in);
+        std::vector<double> origin(d_in), axes(2 * d_in);
+        for (double& x : origin) x = random.below(2) ? 0 : random.normal();
+        for (double& x : axes) x = random.normal();
+        const RegionDomain domain{network.d_in, 2, origin.data(), axes.data(), low, high};
+        for (int options = 0; options < 8; ++options) {
+            const bool exact = options & 1, counting = options & 2;
+            const PlaneProblem problem{network.layers.data(), int32_t(network.layers.size()), domain,
+                                       exact, counting, network.switches,
+                                       (network.switches + 7) / 8};
+            PlaneResult result;
+            subdivide_plane(PELLUCID_ISA::plane_kernel, problem, options & 4 ? 3 : 1,
+                            500 + random.below(3000), nullptr, nullptr, &result);
+            if (exact && !counting && result.complete &&
+                !(std::fabs(area(result.regions) - 10.5) < 1e-10)) {
+                std::printf("seed %lu: area %.17g\n", seed, area(result.regions));
+                return 1;
+            }
+        }
+    }
+    std::printf("seeds up to %lu\n", seed);
+}
