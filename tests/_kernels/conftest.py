@@ -1,6 +1,7 @@
 """Jobs and data for the kernel's tests; both engines are asked through `train_networks`."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from pellucid import likelihoods, network
 from pellucid._kernels import ReferenceFunctions, TrainingJob, native_module, train_networks
 from pellucid._kernels.jobs import Weights
 from pellucid._kernels.reference import train_reference
+from pellucid.training.torch_engine import TorchEngine, find_device
 
 NO_WEIGHTS = Weights()
 FUNCTIONS = ReferenceFunctions(activation=network.Activation, likelihood=likelihoods.as_likelihood)
@@ -77,7 +79,16 @@ def kernel(X, y, job, **options):
     return train_networks(X, y, [job], engine="kernel", **options)[0]
 
 
-def assert_close(result, expected, tolerance=None):
+TORCH = TorchEngine(find_device("cpu"))
+
+
+def train(engine, X, y, job, **options):
+    """The result of any engine; torch's runs on the CPU."""
+    engine = TORCH if engine == "torch" else engine
+    return train_networks(X, y, [job], engine=engine, functions=FUNCTIONS, **options)[0]
+
+
+def assert_close(result, expected, tolerance=None, what=""):
     """Same records, status and type, numbers equal to the type's precision over a few steps."""
     assert result.parameters.dtype == expected.parameters.dtype
     tolerance = tolerance or TOLERANCES[result.parameters.dtype.name]
@@ -90,7 +101,11 @@ def assert_close(result, expected, tolerance=None):
             np.testing.assert_allclose(measured, wanted, rtol=tolerance, atol=tolerance)
     for name in ("losses", "validation_losses", "parameters"):
         np.testing.assert_allclose(
-            getattr(result, name), getattr(expected, name), rtol=tolerance, atol=tolerance
+            getattr(result, name),
+            getattr(expected, name),
+            rtol=tolerance,
+            atol=tolerance,
+            err_msg=f"{what} {name}",
         )
 
 
@@ -131,7 +146,7 @@ def isa(request, monkeypatch, native):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def toolbox():
     """The functions above, for test modules (which cannot import each other)."""
     return SimpleNamespace(
@@ -142,6 +157,9 @@ def toolbox():
         make_data=make_data,
         reference=reference,
         kernel=kernel,
+        train=train,
+        torch=partial(train, "torch"),
+        torch_engine=TORCH,
         assert_close=assert_close,
         assert_kernel_is_twin=assert_kernel_is_twin,
     )

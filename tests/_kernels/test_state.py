@@ -131,8 +131,10 @@ def test_the_kernel_goes_on_bit_for_bit(toolbox, rows, isa, threads, monkeypatch
     assert {r.status for r in results} == {"finished", "stopped early", "converged"}
 
 
-def test_the_twin_goes_on_bit_for_bit(toolbox, rows):
+@pytest.mark.parametrize("engine", ["reference", "torch_engine"])
+def test_one_network_after_the_other_goes_on_bit_for_bit(toolbox, rows, engine):
     X, y, held_out = rows
+    train_one = getattr(toolbox, engine)
     rng = np.random.default_rng(0)
     validation = tuple(held_out.values())
     for job in job_table(toolbox, steps=24)[::-9]:
@@ -144,14 +146,14 @@ def test_the_twin_goes_on_bit_for_bit(toolbox, rows):
 
         def train(jobs, left=left, stopped=stopped):
             left[0] = rng.integers(0, 9)
-            return [toolbox.reference(X, y, jobs[0], validation=validation, stopped=stopped)]
+            return [train_one(X, y, jobs[0], validation=validation, stopped=stopped)]
 
-        expected = toolbox.reference(X, y, job, validation=validation)
+        expected = train_one(X, y, job, validation=validation)
         [result], _ = with_interrupts(toolbox.replace, [job], train)
         assert_same(result, expected)
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
 def test_a_run_without_validation_rows_and_with_weights_goes_on(toolbox, engine, monkeypatch):
     X, y = toolbox.make_data(50, 3, 4)
     weights = {
@@ -161,6 +163,7 @@ def test_a_run_without_validation_rows_and_with_weights_goes_on(toolbox, engine,
     steps = 40_000 if engine == "kernel" else 300
     job = toolbox.make_job((3, 8, 4), batch_size=8, steps=steps, label_smoothing=0.1)
     monkeypatch.setattr(binding, "INTERVAL", 0.002)
+    engine = toolbox.torch_engine if engine == "torch" else engine
     options = {"engine": engine, "functions": toolbox.functions} | weights
     [expected] = train_networks(X, y, [job], **options)
     [result], [interrupts] = with_interrupts(

@@ -2,7 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
+from time import monotonic
 from types import ModuleType
 
 from .._errors import InvalidInput, MissingDependency, PellucidWarning
@@ -15,6 +17,7 @@ from .reference import train_reference
 from .state import empty_result, start, steps_before
 
 Progress = Callable[[int, int], object]
+TrainOne = Callable[..., TrainingResult]
 
 _warned = False
 
@@ -46,7 +49,7 @@ def train_networks(
     class_weight: Array | None = None,
     threads: int = 0,
     progress: Progress | None = None,
-    engine: str = "auto",
+    engine: str | TrainOne = "auto",
     functions: ReferenceFunctions | None = None,
 ) -> list[TrainingResult]:
     """Train many networks on the same rows, one network a thread.
@@ -63,7 +66,9 @@ def train_networks(
     (`weighting`); the validation loss takes the class weights alone.
 
     ``engine``: "kernel" (compiled), "reference" (the NumPy twin, which needs ``functions``) or
-    "auto" (the kernel where it is built, else the twin with one warning).
+    "auto" (the kernel where it is built, else the twin with one warning); or an object with a
+    ``name`` that trains one network when it is called as `train_reference` is, but for
+    ``functions``.
 
     Raises InvalidInput for anything that does not fit together, before any work starts, and
     MissingDependency for engine="kernel" where no compiler built the kernel.
@@ -82,6 +87,8 @@ def train_networks(
         raise InvalidInput("patience needs validation rows, whose loss decides; there are none.")
     held_out = None if validation is None else validation[1]
     weights = check_weights(sample_weight, class_weight, y, held_out, jobs)
+    if callable(engine):
+        return _train_in_turn(engine, X, y, jobs, validation, progress, weights)
     native = _choose(engine)
     if native is not None:
         return train_native(native, X, y, jobs, validation, threads, progress, weights)
@@ -90,7 +97,8 @@ def train_networks(
             "the reference engine needs functions=ReferenceFunctions(activation, likelihood); "
             "got none."
         )
-    return _train_all_reference(X, y, jobs, validation, progress, functions, weights)
+    twin = partial(train_reference, functions=functions)
+    return _train_in_turn(twin, X, y, jobs, validation, progress, weights)
 
 
 def _validation(
@@ -130,18 +138,18 @@ def _choose(engine: str) -> ModuleType | None:
     return None
 
 
-def _train_all_reference(
+def _train_in_turn(
+    train_one: TrainOne,
     X: Array,
     y: Array,
     jobs: list[TrainingJob],
     validation: tuple[Array, Array] | None,
     progress: Progress | None,
-    functions: ReferenceFunctions,
     weights: Weights,
 ) -> list[TrainingResult]:
     """One network after the other; an interrupt ends the current one early and skips the rest."""
     total = sum(job.steps for job in jobs)
-    done = sum(map(steps_before, jobs))
+    done, heard = sum(map(steps_before, jobs)), monotonic()
     interrupted = False
 
     def report() -> None:
@@ -153,13 +161,15 @@ def _train_all_reference(
                 interrupted = True
 
     def stepped() -> None:
-        nonlocal done
+        nonlocal done, heard
         done += 1
-        if done % 50 == 0:
+        if done % 50 == 0 or monotonic() > heard + 0.1:
             report()
+            heard = monotonic()
 
+    name = getattr(train_one, "name", "reference")
     for job in jobs:  # refuses a state that does not fit
-        start(job, len(X), job.parameters.dtype, validation is not None)
+        start(job, len(X), job.parameters.dtype, validation is not None, name)
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 
@@ -171,11 +181,10 @@ def _train_all_reference(
                 results.append(empty_result(job))
                 continue
             results.append(
-                train_reference(
+                train_one(
                     X,
                     y,
                     job,
-                    functions,
                     validation=validation,
                     stopped=stopped,
                     stepped=stepped,

@@ -58,6 +58,7 @@ class Run:
     losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
     measured: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in MEASURED})
+    engine: str = "reference"
 
     def record(self, loss: float, validation: float) -> None:
         """Add one entry, of this moment, to the history."""
@@ -97,7 +98,7 @@ class Run:
             "scalars": np.array([*scalars, *self.memory.sy]),
         }
         arrays |= self.records(validated) | self.measures()
-        return TrainingState("reference", self.step, arrays)
+        return TrainingState(self.engine, self.step, arrays)
 
     def restore(self, state: TrainingState) -> None:
         """Take over a state that `save` made for the same job."""
@@ -121,7 +122,7 @@ class Run:
         self.measured = {name: arrays[name].tolist() for name in MEASURED}
 
 
-def start(job: TrainingJob, n: int, dtype: Any, validated: bool) -> Run:
+def start(job: TrainingJob, n: int, dtype: Any, validated: bool, engine: str = "reference") -> Run:
     """The run of ``job`` on n rows, before its first step or where its state says."""
     parameters = np.array(job.parameters, dtype=dtype)
     p, m = len(parameters), job.history_size if job.optimizer == "lbfgs" else 0
@@ -136,8 +137,9 @@ def start(job: TrainingJob, n: int, dtype: Any, validated: bool) -> Run:
         order=np.arange(0 if full_batch else n),
         next_row=n,
         random=job.seed,
+        engine=engine,
     )
-    check_state(job, n, validated, run.save(True).arrays, "reference")
+    check_state(job, n, validated, run.save(True).arrays, engine)
     if job.state is not None:
         run.restore(job.state)
     return run

@@ -6,9 +6,10 @@ from typing import Any
 
 from .. import _kernels
 from .._errors import InvalidInput
+from . import engines
 
 TrainNetworks = Callable[..., list[_kernels.TrainingResult]]
-"""A function with the arguments and the result of `_kernels.train_networks`."""
+"""A function with the arguments and the result of `engines.train_networks`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def _on_ray(*arguments: Any, **options: Any) -> list[_kernels.TrainingResult]:
 EXECUTORS: dict[str, Executor] = {
     executor.name: executor
     for executor in (
-        Executor("local", "the processors of this machine", _kernels.train_networks),
+        Executor("local", "the processors of this machine", engines.train_networks),
         Executor("ray", "the machines of a Ray cluster", _on_ray),
     )
 }

@@ -19,6 +19,7 @@ from .. import _kernels
 from .._errors import InvalidInput, MissingDependency, PellucidError, PellucidWarning
 from .._kernels.state import empty_result, steps_before
 from .._shapes import Array
+from . import engines
 from .chunks import cut_into_chunks
 
 Progress = Callable[[int, int], object]
@@ -40,7 +41,7 @@ def train_networks(
     progress: Progress | None = None,
     **options: Any,
 ) -> list[_kernels.TrainingResult]:
-    """Do what `_kernels.train_networks` does, with the same arguments, on a Ray cluster.
+    """Do what `engines.train_networks` does, with the same arguments, on a Ray cluster.
 
     `threads` is the largest number of networks that train at once; 0 takes every processor of the
     cluster. Ray is started if it is not: RAY_ADDRESS says where, without it on this machine alone.
@@ -76,7 +77,7 @@ def _rehearse(
     """Meet whatever is wrong with the arguments here, before a cluster is started: no steps."""
     strictest = max(jobs, key=lambda job: job.patience)
     none = replace(strictest, steps=0, state=None)
-    _kernels.train_networks(X, y, [none], threads=threads, **options)
+    engines.train_networks(X, y, [none], threads=threads, **options)
 
 
 def _connected() -> ModuleType:
@@ -286,5 +287,5 @@ def _train_chunk(
     if isa and native is not None and isa in native.instruction_sets():
         os.environ["PELLUCID_ISA"] = isa
     report = _Reporter(board, number, sum(map(steps_before, jobs)))
-    results = _kernels.train_networks(X, y, jobs, threads=1, progress=report, **options)
+    results = engines.train_networks(X, y, jobs, threads=1, progress=report, **options)
     return results, _origin()

@@ -8,12 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from .._errors import InvalidFile, InvalidInput
 from ..network import Network, initialize, load
@@ -21,6 +19,7 @@ from ..network.files import write_atomically
 from .parquet_rows import Moments, ParquetRows, batches
 from .settings import Settings
 from .torch_group import Group
+from .torch_tables import LIKELIHOODS, OPTIMIZERS
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def train_task(
         task.widths, task.settings.activation, task.settings.scheme, task.settings.seed, task.dtype
     )
     module = start.to_torch().to(group.device)
-    optimizer = OPTIMIZERS[task.settings.optimizer](module.parameters(), task.settings)
+    optimizer = OPTIMIZERS[task.settings.optimizer](task.settings, module.parameters())
     state = _resumed(task, group, checkpoint, module, optimizer)
     if state.epoch:
         say(f"goes on after epoch {state.epoch} of {task.epochs}")
@@ -104,7 +103,7 @@ def _epoch(
     good: dict[str, Tensor],
 ) -> dict[str, Tensor]:
     """One pass over the rows; returns the parameters of the last record with a finite loss."""
-    settings, losses = task.settings, LOSSES[task.likelihood]
+    settings, losses = task.settings, LIKELIHOODS[task.likelihood]
     for x, y in _local_batches(task, group, state.epoch):
         loss = losses(model(x), y).mean()
         if state.step % settings.recording_interval == 0:
@@ -162,37 +161,6 @@ def fold(network: Network, scaling: Moments) -> Network:
 
 def _copied(module: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
-
-
-#: name -> loss of each row in nats, from outputs and targets
-LOSSES: dict[str, Any] = {
-    "gaussian": lambda mu, y: (np.log(2 * np.pi) / 2 + (y - mu) ** 2 / 2).sum(1),
-    "bernoulli": lambda z, y: F.binary_cross_entropy_with_logits(z, y, reduction="none").sum(1),
-    "categorical": lambda z, y: F.cross_entropy(z, y, reduction="none"),
-}
-
-
-def _adam(kind: Any) -> Any:
-    return lambda parameters, s: kind(
-        parameters, s.learning_rate, (s.beta1, s.beta2), s.epsilon, s.weight_decay
-    )
-
-
-#: name -> function of the parameters and the settings
-OPTIMIZERS: dict[str, Any] = {
-    "sgd": lambda parameters, s: torch.optim.SGD(
-        parameters,
-        s.learning_rate,
-        momentum=s.momentum,
-        nesterov=s.nesterov,
-        weight_decay=s.weight_decay,
-    ),
-    "rmsprop": lambda parameters, s: torch.optim.RMSprop(
-        parameters, s.learning_rate, s.alpha, s.epsilon, s.weight_decay, s.momentum
-    ),
-    "adam": _adam(torch.optim.Adam),
-    "adamw": _adam(torch.optim.AdamW),
-}
 
 
 # ---- checkpoints

@@ -146,7 +146,8 @@ def train_many(
         True draws a bar, False does not, None does on a terminal; or a function of
         (steps done, steps in all).
     engine
-        "auto", "kernel" (compiled) or "reference" (the NumPy twin: slow, for checking).
+        "auto"; "kernel" (compiled); "reference" (the NumPy twin: slow, for checking); "torch"
+        (PyTorch, on a GPU where it sees one), or "torch:cpu", "torch:cuda", "torch:mps".
     executor
         None or "local" trains on this machine, "ray" on a Ray cluster.
     checkpoint, checkpoint_every
