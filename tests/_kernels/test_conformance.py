@@ -53,6 +53,10 @@ OPTIMIZER_SETTINGS = {
         "weight_decay": 0.1,
     },
 }
+#: L-BFGS amplifies rounding: its iterations are compared for a few steps alone
+LBFGS = {
+    "lbfgs": {"optimizer": "lbfgs", "learning_rate": 1.0, "weight_decay": 0.1, "steps": 6},
+}
 WIDTHS = {"gaussian": (3, 9, 7, 2), "bernoulli": (3, 9, 7, 2), "categorical": (3, 9, 7, 4)}
 TORCH_ACTIVATIONS = {
     "identity": nn.Identity,
@@ -82,31 +86,32 @@ def test_the_tables_of_python_and_the_compiled_module_agree(native):
 
 @pytest.fixture(scope="module")
 def cell(toolbox):
-    """Rows, a job and what 20 steps of it come to; made once for all engines and types."""
+    """Rows, a job and what its steps come to; made once for all engines and types."""
 
     @cache
     def make(activation, likelihood, optimizer):
-        widths = WIDTHS[likelihood]
+        widths, settings = WIDTHS[likelihood], (OPTIMIZER_SETTINGS | LBFGS)[optimizer]
         X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
-        job = toolbox.make_job(widths, activation, likelihood, **OPTIMIZER_SETTINGS[optimizer])
+        job = toolbox.make_job(widths, activation, likelihood, **settings)
         return X, y, job, toolbox.reference(X, y, job, dtype=np.float64)
 
     return make
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
+ENGINES = [(engine, dtype) for engine in ("kernel", "torch") for dtype in DTYPES]
+
+
+@pytest.mark.parametrize(("engine", "dtype"), [*ENGINES, ("reference", "float32")])
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-@pytest.mark.parametrize("optimizer", list(OPTIMIZER_SETTINGS))
-def test_every_engine_takes_the_same_20_steps(toolbox, cell, engine, optimizer, likelihood, dtype):
+@pytest.mark.parametrize("optimizer", [*OPTIMIZER_SETTINGS, *LBFGS])
+def test_every_engine_takes_the_same_steps(toolbox, cell, engine, dtype, optimizer, likelihood):
+    tolerance = {"float32": 2e-4, "float64": 1e-10}[dtype] * (10 if optimizer in LBFGS else 1)
     for activation in ACTIVATION_PARAMETERS:
         X, y, job, expected = cell(activation, likelihood, optimizer)
         result = toolbox.train(engine, X, y, toolbox.in_type(job, dtype))
         assert result.parameters.dtype == dtype
-        parameters = expected.parameters.astype(dtype)
-        toolbox.assert_close(
-            result, toolbox.replace(expected, parameters=parameters), what=activation
-        )
+        expected = toolbox.replace(expected, parameters=expected.parameters.astype(dtype))
+        toolbox.assert_close(result, expected, tolerance, what=activation)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

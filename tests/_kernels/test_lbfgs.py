@@ -8,7 +8,6 @@ import torch
 from scipy.optimize import minimize
 from torch import nn
 
-from pellucid._kernels import train_networks
 from pellucid._kernels.checks import ACTIVATION_PARAMETERS, LIKELIHOODS
 from pellucid._kernels.lbfgs import LineSearch, Point
 
@@ -106,7 +105,7 @@ def test_it_lowers_the_loss_for_each_activation(toolbox, activation):
     assert (np.diff(result.losses) < 0).all()
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
 @pytest.mark.parametrize("decay", [0.0, 0.01])
 def test_a_convex_problem_ends_at_scipys_minimum(toolbox, engine, decay):
     X, y = toolbox.make_data(200, 5, 3)
@@ -137,7 +136,7 @@ def test_a_small_tanh_network_ends_as_low_as_in_torch(toolbox, seed):
     assert toolbox.kernel(X, y, job).losses[-1] == pytest.approx(losses[-1], rel=1e-3)
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
 def test_a_start_at_the_minimum_has_converged(toolbox, engine):
     X, y = np.ones((4, 1), np.float32), np.array([[1.0], [-1], [2], [-2]], np.float32)
     job = lbfgs_job(toolbox, (1, 1), likelihood="gaussian", steps=5)
@@ -146,11 +145,11 @@ def test_a_start_at_the_minimum_has_converged(toolbox, engine):
     assert (result.status, result.steps_done, result.steps.tolist()) == ("converged", 0, [0])
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
 def test_a_trial_step_that_overflows_is_taken_back(toolbox, engine):
     X, y = toolbox.make_data(60, 3, 2, "gaussian")
     job = lbfgs_job(toolbox, (3, 5, 2), "identity", "gaussian", learning_rate=1e30, steps=8)
-    [result] = train_networks(X, y, [job], engine=engine, functions=toolbox.functions)
+    result = toolbox.train(engine, X, y, job)
     assert result.status in ("finished", "converged")
     assert np.isfinite(result.losses).all()
     assert (np.diff(result.losses) <= 0).all()

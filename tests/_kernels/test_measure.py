@@ -12,11 +12,12 @@ from pellucid.network import ACTIVATIONS, Activation, initialize
 
 @pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
 @pytest.mark.parametrize("batch_size", [0, 19])
-def test_kernel_and_twin_measure_the_same(toolbox, activation, batch_size):
+def test_every_engine_measures_the_same(toolbox, activation, batch_size):
     X, y = toolbox.make_data(83, 3, 4)
     settings = {"measure_every": 3, "batch_size": batch_size, "scale": 6.0}
     job = toolbox.make_job((3, 21, 9, 4), activation, **settings)
     toolbox.assert_kernel_is_twin(X, y, job, tolerance=1e-3)
+    toolbox.assert_close(toolbox.torch(X, y, job), toolbox.reference(X, y, job), 1e-3)
 
 
 @pytest.mark.parametrize("settings", [{"dropout": 0.4}, {"clip_norm": 0.01, "l1": 0.1}])
@@ -26,13 +27,14 @@ def test_neither_dropout_nor_penalties_enter_the_gradients_norm(toolbox, likelih
     plain = toolbox.make_job((3, 9, 7, 2), "relu", likelihood, measure_every=2, batch_size=31)
     job = toolbox.replace(plain, **settings)
     toolbox.assert_kernel_is_twin(X, y, job)
+    toolbox.assert_close(toolbox.torch(X, y, job), toolbox.reference(X, y, job))
     first, without = toolbox.kernel(X, y, job).layers, toolbox.kernel(X, y, plain).layers
     for name in ("gradient_norm", "dead"):
         np.testing.assert_array_equal(getattr(first, name)[0], getattr(without, name)[0])
     assert (first.update_ratio[0] != without.update_ratio[0]).any()
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
 @pytest.mark.parametrize("activation", ["relu", "tanh", "identity"])
 def test_the_measures_are_what_their_definitions_say(toolbox, activation, engine):
     X, y = toolbox.make_data(50, 2, 3)

@@ -144,10 +144,12 @@ def test_plateau_is_torchs_schedule(toolbox, held_out, record_every, warmup):
 
 
 @pytest.mark.parametrize("held_out", [False, True])
-def test_kernel_and_twin_reach_the_same_plateaus(toolbox, held_out):
+def test_every_engine_reaches_the_same_plateaus(toolbox, held_out):
     X, y = toolbox.make_data(30, 2, 3)
     job = job_with(toolbox, "plateau", steps=40, plateau_patience=0, learning_rate=0.05)
     options = {}
     if held_out:
         options["X_validation"], options["y_validation"] = toolbox.make_data(20, 2, 3, seed=1)
     toolbox.assert_kernel_is_twin(X, y, job, **options)
+    expected = toolbox.train("reference", X, y, job, **options)
+    toolbox.assert_close(toolbox.torch(X, y, job, **options), expected)

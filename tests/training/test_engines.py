@@ -27,6 +27,10 @@ CASES = {
     "all weights": {"sample_weight": WEIGHTS, "class_weight": [2, 1], "batch_size": 1},
     "records": {"record_every": 7, "steps": 30},
     "patience": {"patience": 2, "record_every": 5, "steps": 300, "learning_rate": 0.1},
+    "measures": {"measure_every": 6, "dropout": 0.2, "batch_size": 19},
+    "plateau": {"schedule": "plateau", "plateau_patience": 1, "optimizer": "sgd", "momentum": 0.9},
+    "L-BFGS": {"optimizer": "lbfgs", "learning_rate": 1.0, "weight_decay": 0.1, "steps": 6},
+    "float64": {"dtype": "float64", "batch_size": 19},
     "no steps": {"steps": 0},
     "no hidden layer": {"hidden": []},
 }
@@ -49,6 +53,12 @@ def assert_same(run, expected, tolerance=2e-4):
     assert (run.status, run.steps_done) == (expected.status, expected.steps_done)
     assert run.best_step == expected.best_step
     np.testing.assert_array_equal(run.history.steps, expected.history.steps)
+    assert (run.history.layers is None) == (expected.history.layers is None)
+    if expected.history.layers is not None:
+        np.testing.assert_allclose(
+            run.history.layers.to_frame(), expected.history.layers.to_frame(), rtol=1e-3, atol=1e-6
+        )
+    assert run.network.dtype == expected.network.dtype
     for name in ("loss", "validation_loss"):
         got, wanted = getattr(run.history, name), getattr(expected.history, name)
         np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)

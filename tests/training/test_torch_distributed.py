@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 from pellucid.training import torch_loop  # noqa: E402  (needs torch)
 from pellucid.training.parquet_rows import batches, find_files, moments, open_rows  # noqa: E402
 from pellucid.training.torch_distributed import main, read_history  # noqa: E402
-from pellucid.training.torch_loop import OPTIMIZERS  # noqa: E402
+from pellucid.training.torch_tables import OPTIMIZERS  # noqa: E402
 
 OFFSET, SCALE = [0, -3, 1e4], [1, 0.1, 1e3]
 

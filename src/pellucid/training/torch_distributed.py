@@ -26,7 +26,8 @@ from .history import History
 from .parquet_rows import Moments, ParquetRows, find_files, moments, open_rows
 from .settings import Settings, check_size, settings_from
 from .torch_group import Group, Refused
-from .torch_loop import OPTIMIZERS, State, Task, fold, train_task
+from .torch_loop import State, Task, fold, train_task
+from .torch_tables import OPTIMIZERS
 
 RECORDS = 200  # recorded losses in all
 MOST_CLASSES = 100_000

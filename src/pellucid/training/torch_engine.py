@@ -12,8 +12,10 @@ from torch import Tensor
 from .._errors import InvalidInput, MissingDependency
 from .._kernels import TrainingJob, TrainingResult
 from .._kernels.jobs import Weights
+from .._kernels.measure import layer_records
 from .._kernels.state import start
 from .._shapes import Array, Float
+from .torch_measure import layer_norms, measure
 from .torch_network import Objective, TorchNetwork
 from .torch_random import Batches
 from .torch_update import UPDATES
@@ -179,7 +181,13 @@ class _Training:
             return "converged"
         if recording and not self.record(loss.item()):
             return "stopped early"  # what ends a run records this step
+        measuring = job.measure_every > 0 and run.step % job.measure_every == 0
+        measured = measure(network, x, y, u) if measuring else {}
+        before = network.theta.clone() if measuring else network.theta
         status = self.update()
+        if measuring:
+            update = layer_norms(network, network.theta - before)
+            run.measure(update_ratio=update / layer_norms(network, before), **measured)
         run.step += 1
         return status
 
@@ -195,6 +203,8 @@ class _Training:
         elif run.best.waited >= self.job.patience:
             return False
         run.record(loss, validation)
+        if self.job.schedule == "plateau" and run.step >= self.job.warmup:
+            run.plateau.look(self.job, loss if self.held_out is None else validation)
         return True
 
     def finite(self) -> bool:
@@ -228,6 +238,7 @@ class _Training:
             status=status,
             steps_done=run.step,
             best_step=None if run.best.step < 0 else run.best.step,
+            layers=layer_records(self.job, run.measures()),
             state=state,
         )
 

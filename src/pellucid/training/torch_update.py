@@ -1,6 +1,7 @@
 """The optimizers of the torch engine, and their memory in a run's state."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -8,6 +9,7 @@ from torch import Tensor
 from .._kernels import TrainingJob
 from .._kernels.schedules import learning_rate
 from .._kernels.state import Run
+from .torch_lbfgs import Lbfgs
 from .torch_network import TorchNetwork
 from .torch_tables import MEMORY, OPTIMIZERS
 
@@ -33,7 +35,8 @@ class Update:
     def __call__(self) -> str:
         """Change the parameters; the run goes on."""
         self._network.adjust_gradient()
-        self._optimizer.param_groups[0]["lr"] = learning_rate(self._job, self._run.step)
+        job = replace(self._job, learning_rate=self._run.plateau.rate)
+        self._optimizer.param_groups[0]["lr"] = learning_rate(job, self._run.step)
         self._optimizer.step()
         return "finished"
 
@@ -55,4 +58,5 @@ class Update:
 
 
 #: name -> what makes the updates
-UPDATES: dict[str, type[Update]] = dict.fromkeys(OPTIMIZERS, Update)
+UPDATES: dict[str, type[Update] | type[Lbfgs]] = dict.fromkeys(OPTIMIZERS, Update)
+UPDATES["lbfgs"] = Lbfgs
