@@ -171,6 +171,11 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(rows, tmp_path, capfd, opt
     assert not list(tmp_path.iterdir())
 
 
+def test_help_lists_the_options(capsys):
+    assert main(["--help"]) == 0
+    assert "--buffer-rows" in capsys.readouterr().out
+
+
 def test_a_checkpoint_of_another_run_or_of_nobody_is_refused(rows, tmp_path, capfd):
     out, checkpoint = tmp_path / "net", tmp_path / "checkpoint"
     assert main(words(rows, out, checkpoint=checkpoint)) == 0

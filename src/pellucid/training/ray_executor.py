@@ -194,7 +194,8 @@ class _Work:
         """Leave nothing behind in the cluster, however the work ended."""
         for task in self.running:
             self.ray.cancel(task, force=True)
-        self.ray.kill(self.board)
+        with suppress(self.ray.exceptions.RayError):
+            self.ray.kill(self.board)
 
     def warn(self) -> None:
         """Tell what is not as it would be in a local call."""

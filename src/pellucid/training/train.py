@@ -149,7 +149,8 @@ def train_many(
         "auto"; "kernel" (compiled); "reference" (the NumPy twin: slow, for checking); "torch"
         (PyTorch, on a GPU where it sees one), or "torch:cpu", "torch:cuda", "torch:mps".
     executor
-        None or "local" trains on this machine, "ray" on a Ray cluster.
+        None or "local" trains on this machine, "ray" on a Ray cluster (RAY_ADDRESS says which; else
+        one is started here), where a killed worker loses nothing.
     checkpoint, checkpoint_every
         A folder, new or of an earlier call with the same arguments: what is done is saved there
         about every so many seconds, and the same call goes on from what it finds, to the same
