@@ -36,4 +36,4 @@ def test_a_killed_training_goes_on_to_the_same_bits(work, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("work", WORKS)
 def test_many_kills_change_no_bit(work, tmp_path):
-    check(work, 20, 1, tmp_path)
+    check(work, 12, 1, tmp_path)
