@@ -198,17 +198,17 @@ def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
     assert_same(result, expected)
 
 
-def interrupted(toolbox, X, y, monkeypatch, **settings):
+def interrupted(toolbox, X, y, monkeypatch, widths=(3, 8, 4), **settings):
     monkeypatch.setattr(binding, "INTERVAL", 0.002)
-    job = toolbox.make_job((3, 8, 4), steps=10**8, record_every=10**6, **settings)
+    job = toolbox.make_job(widths, steps=10**8, record_every=10**6, **settings)
     return job, toolbox.kernel(X, y, job, progress=interrupt_later)
 
 
 def test_a_run_that_does_not_go_on_keeps_its_state(toolbox, monkeypatch):
     X, y = toolbox.make_data(50, 3, 4)
     job, first = interrupted(toolbox, X, y, monkeypatch)
-    longer = toolbox.make_job((3, 200, 4), steps=10**8, record_every=10**6)
-    jobs = [longer, toolbox.replace(job, state=first.state)]
+    longer, begun = interrupted(toolbox, X, y, monkeypatch, widths=(3, 200, 4))
+    jobs = [toolbox.replace(longer, state=begun.state), toolbox.replace(job, state=first.state)]
     options = {"engine": "kernel", "threads": 1, "progress": interrupt}
     _, waiting = train_networks(X, y, jobs, **options)
     assert waiting.state is first.state

@@ -141,7 +141,7 @@ MISTAKES = {
     "long name": (["train", "spirals", "--out", "m" * 300], "no usable path (File name too long)"),
     "long folder": (["diagnose", "spirals", "--out", "m" * 300], "no usable path"),
     "activation": (["diagnose", "spirals", "--activation", "rellu"], "'rellu'"),
-    "optimizer": (["train", "spirals", "--optimizer", "lbfgs"], "lbfgs"),
+    "optimizer": (["train", "spirals", "--optimizer", "adagrad"], "adagrad"),
     "negative rate": (["train", "spirals", "--learning-rate", "-1"], "--learning-rate is -1"),
     "rate that is nan": (["train", "spirals", "--learning-rate", "nan"], "--learning-rate is nan"),
     "negative decay": (["train", "spirals", "--weight-decay", "-1"], "--weight-decay is -1"),
