@@ -87,7 +87,10 @@ def find_engine(name: str) -> tuple[Engine, str | None]:
 
 
 def choose(job: TrainingJob, n: int) -> str:
-    """Which engine "auto" takes for a job on n rows: the kernel, or torch where a GPU pays."""
+    """Which engine "auto" takes for a job on n rows: the kernel, or torch where a GPU pays.
+
+    On the processor torch is at no size clearly faster, one thread each: benchmarks/engines.py.
+    """
     step = 3 * _kernels.n_parameters(job.widths) * min(job.batch_size or n, n)
     large = step >= GPU_STEP and step * job.steps >= GPU_RUN
     return "torch" if large and has_torch() and _has_gpu() else "kernel"
@@ -99,8 +102,10 @@ def has_torch() -> bool:
 
 
 def _has_gpu() -> bool:
-    from . import torch_engine
-
+    try:
+        from . import torch_engine
+    except (ImportError, OSError):  # an installation that does not load
+        return False
     return torch_engine.has_gpu()
 
 
