@@ -94,7 +94,7 @@ def test_the_kernel_in_float64_is_torch_for_ten_iterations(toolbox, isa, likelih
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_kernel_and_twin_take_the_same_first_iterations(toolbox, likelihood, settings):
     X, y = toolbox.make_data(60, 3, 4, likelihood)
-    job = lbfgs_job(toolbox, (3, 9, 7, 4), likelihood=likelihood, steps=6, dtype=dtype, **settings)
+    job = lbfgs_job(toolbox, (3, 9, 7, 4), likelihood=likelihood, steps=6, **settings)
     toolbox.assert_kernel_is_twin(X, y, toolbox.replace(job, measure_every=2), tolerance=2e-3)
 
 
