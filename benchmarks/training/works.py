@@ -108,5 +108,5 @@ def large(quick: bool = False) -> Work:
     X = rng.normal(size=(n, 50)).astype(np.float32)
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n).astype(np.float32)
     return Work(
-        f"{n:,} x 50, 3 x 256, batch 256", X, y, (256, 256, 256), 2 if quick else 1, 256, 1e-3
+        f"{n:,} x 50, 3 x 256, batch 256", X, y, (256, 256, 256), 2 if quick else 5, 256, 1e-3
     )

@@ -251,10 +251,18 @@ LossSum step_gradient(const Job& job, Workspace& w, const Batch& batch, bool wan
     return dropping ? loss_and_gradient(job, w, batch, want_loss, dropping, nullptr) : sum_of;
 }
 
+// p is padded with zeros. Several sums: one would wait for itself at every addition (measured: a
+// tenth of a network of 27,000 parameters whose losses are recorded at every third step).
 bool all_finite(const real* p, int64_t n) {
-    real probe = 0;
-    for (int64_t i = 0; i < n; ++i) probe += p[i] * 0.0f;
-    return probe == 0.0f;
+    constexpr int K = 8;
+    vf probes[K] = {};
+    int64_t i = 0;
+    for (; i + K * L <= n; i += K * L)
+        for (int k = 0; k < K; ++k) probes[k] += load(p + i + k * L) * 0.0f;
+    for (; i < n; i += L) probes[0] += load(p + i) * 0.0f;
+    vf probe = probes[0];
+    for (int k = 1; k < K; ++k) probe += probes[k];
+    return sum(probe) == 0;
 }
 
 double held_out(const Job& job, const Workspace& w) {

@@ -174,6 +174,8 @@ class Network:
     def astype(self, dtype: DTypeLike) -> "Network":
         """The network with its parameters rounded to float32, or exactly, in float64."""
         dtype = float_dtype(dtype)
+        if dtype == self.dtype:
+            return self  # nobody can change it
         return Network(
             tuple(W.astype(dtype) for W in self.weights),
             tuple(b.astype(dtype) for b in self.biases),
