@@ -1,0 +1,264 @@
+"""What `linear_regions` returns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import InvalidInput
+from .._shapes import Array, Bool, Float64, Int
+from ..network import Network
+from .chain import Chain, chain_of
+from .domains import Domain
+from .maps import Maps, compose
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRegion:
+    """One activation region: where it is and what the network does there.
+
+    On it f = slope p + intercept, with p the coordinates of the domain.
+    """
+
+    index: int
+    pattern: Bool[Array, " n_switches"]
+    vertices: Float64[Array, "corners d"]
+    slope: Float64[Array, "d_out d"]
+    intercept: Float64[Array, " d_out"]
+    volume: float
+
+    def __repr__(self) -> str:
+        return (
+            f"LinearRegion({self.index}: {len(self.vertices)} vertices, volume {self.volume:.4g}, "
+            f"{int(self.pattern.sum())} of {len(self.pattern)} bits set)"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRegions:
+    """The activation regions of a network on a domain, and the linear regions that they make up.
+
+    Regions are numbered as they were found. `vertices` are in coordinates of the domain; region i
+    has the rows `offsets[i]` to `offsets[i + 1]`, in two dimensions counterclockwise. `facets` names
+    what each facet of a region lies on, rows `facet_offsets[i]` to `facet_offsets[i + 1]`: a switch,
+    or -1 - side, where sides 2 k and 2 k + 1 are low and high of coordinate k. In two dimensions
+    facet j is the edge from vertex j to the next, in one dimension it is vertex j. A coordinate of a
+    vertex is at most `vertex_error` off.
+
+    The switches are the (unit, kink) pairs of all layers, `switches` names them. Bit i of a region's
+    pattern is 1 where switch i is above its kink, and 0 where it is below, or on it everywhere.
+
+    `complete` is False where `limit` or `seconds` ended the search: some regions are missing then,
+    and all counts are lower bounds. Signs were decided `by_filter` (proved in floating point),
+    `by_exact` (in exact numbers) or not at all (`undecided`). Arrays are None after count_only=True.
+    """
+
+    network: Network
+    domain: Domain
+    n_activation_regions: int
+    packed_patterns: Array | None  # uint8 (n, bytes), bit i % 8 of byte i // 8
+    vertices: Array | None  # float64 (corners, d)
+    offsets: Array | None  # int64 (n + 1)
+    facets: Array | None  # int32 (facets)
+    facet_offsets: Array | None  # int64 (n + 1)
+    vertex_error: float
+    by_filter: int
+    by_exact: int
+    undecided: int
+    complete: bool
+
+    # ---- how sure it is
+
+    @property
+    def certified(self) -> bool:
+        """Whether every sign was proved, so that the regions found are right."""
+        return self.undecided == 0
+
+    # ---- counts
+
+    @cached_property
+    def n_linear_regions(self) -> int:
+        """Maximal sets of regions, connected through facets, with one affine map: exact."""
+        return int(self.linear_region.max(initial=-1)) + 1
+
+    @cached_property
+    def n_affine_maps(self) -> int:
+        """Different affine maps that the network applies on the domain: exact."""
+        return int(self.affine_map.max(initial=-1)) + 1
+
+    # ---- each region
+
+    @property
+    def n_switches(self) -> int:
+        """Number of (unit, kink) pairs."""
+        return self._chain.n_switches
+
+    @property
+    def switches(self) -> Int[Array, "n_switches 3"]:
+        """Layer, unit and kink of every switch, counted from 0."""
+        return self._chain.switches
+
+    @property
+    def patterns(self) -> Bool[Array, "n n_switches"]:
+        """The patterns, one boolean for each switch."""
+        packed = _need(self.packed_patterns)
+        return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
+
+    @property
+    def points(self) -> Float64[Array, "corners d_in"]:
+        """The vertices in the input space."""
+        return self.domain.to_input(_need(self.vertices))
+
+    @property
+    def slope(self) -> Float64[Array, "n d_out d"]:
+        """Slope of every region's map, by coordinates of the domain: f = slope p + intercept."""
+        return self._maps.slope
+
+    @property
+    def intercept(self) -> Float64[Array, "n d_out"]:
+        """Intercept of every region's map."""
+        return self._maps.intercept
+
+    @cached_property
+    def volume(self) -> Float64[Array, " n"]:
+        """Length, area or volume of every region, in the input space."""
+        from .geometry import volumes
+
+        return volumes(self) * self.domain.scale
+
+    @cached_property
+    def center(self) -> Float64[Array, "n d"]:
+        """The mean of every region's vertices: a point inside it, in coordinates of the domain."""
+        vertices, offsets = _need(self.vertices), _need(self.offsets)
+        if not len(self):
+            return np.empty((0, self.domain.dimension))
+        return np.add.reduceat(vertices, offsets[:-1]) / np.diff(offsets)[:, None]
+
+    def polytope(self, i: int) -> Float64[Array, "corners d"]:
+        """The vertices of region i, in coordinates of the domain."""
+        offsets = _need(self.offsets)
+        i = self._index(i)
+        return _need(self.vertices)[offsets[i] : offsets[i + 1]]
+
+    def facets_of(self, i: int) -> Int[Array, " facets"]:
+        """What the facets of region i lie on: switches, or -1 - side."""
+        offsets = _need(self.facet_offsets)
+        i = self._index(i)
+        return _need(self.facets)[offsets[i] : offsets[i + 1]]
+
+    # ---- how they lie together
+
+    @cached_property
+    def adjacency(self) -> Int[Array, "pairs 2"]:
+        """Pairs of regions (i < j) that share a facet, in ascending order."""
+        from .adjacency import adjacent_pairs
+
+        return adjacent_pairs(self)
+
+    @cached_property
+    def linear_region(self) -> Int[Array, " n"]:
+        """The linear region that each activation region belongs to, numbered from 0."""
+        from .merging import linear_regions_of
+
+        return linear_regions_of(self)
+
+    @cached_property
+    def affine_map(self) -> Int[Array, " n"]:
+        """A number for the affine map of each region; equal numbers are equal maps, exactly."""
+        from .merging import affine_maps_of
+
+        return affine_maps_of(self)
+
+    def locate(self, coordinates: ArrayLike) -> Int[Array, " points"]:
+        """The region that holds each point, (m, d) or (d,) in coordinates of the domain; -1: none.
+
+        A point on a boundary belongs to the region with the bit 0 there, as a tie is inactive.
+        Within rounding of a boundary the answer is a region whose closure holds the point to
+        rounding. -1 outside the domain, and in what an incomplete result left out.
+        """
+        from .locating import locate
+
+        return locate(self, coordinates)
+
+    # ---- as a sequence and as a table
+
+    def __len__(self) -> int:
+        return self.n_activation_regions
+
+    def __getitem__(self, i: int) -> LinearRegion:
+        i = self._index(i)
+        pattern = np.unpackbits(
+            _need(self.packed_patterns)[i], count=self.n_switches, bitorder="little"
+        ).astype(bool)
+        return LinearRegion(
+            index=i,
+            pattern=pattern,
+            vertices=self.polytope(i),
+            slope=self.slope[i],
+            intercept=self.intercept[i],
+            volume=float(self.volume[i]),
+        )
+
+    def __iter__(self) -> Iterator[LinearRegion]:
+        return (self[i] for i in range(len(self)))
+
+    def to_frame(self) -> Any:
+        """Return one row per activation region as a polars DataFrame.
+
+        Columns: region, linear_region, volume, vertices (how many), active (bits set), the center
+        (p_0, ...), slope_k_i and intercept_k of output k by coordinate i.
+        """
+        import polars as pl
+
+        columns: dict[str, Array] = {
+            "region": np.arange(len(self)),
+            "linear_region": self.linear_region,
+            "volume": self.volume,
+            "vertices": np.diff(_need(self.offsets)),
+            "active": np.bitwise_count(_need(self.packed_patterns)).sum(axis=1, dtype=np.int64),
+        }
+        d, d_out = self.domain.dimension, self.network.d_out
+        columns |= {f"p_{i}": self.center[:, i] for i in range(d)}
+        columns |= {f"slope_{k}_{i}": self.slope[:, k, i] for k in range(d_out) for i in range(d)}
+        columns |= {f"intercept_{k}": self.intercept[:, k] for k in range(d_out)}
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        n = self.n_activation_regions
+        parts = [f"{n} activation region{'s' if n != 1 else ''} on {self.domain!r}"]
+        if not self.complete:
+            parts.append("incomplete")
+        parts.append("certified" if self.certified else f"{self.undecided} signs undecided")
+        return f"LinearRegions({', '.join(parts)})"
+
+    # ---- inside
+
+    @cached_property
+    def _chain(self) -> Chain:
+        return chain_of(self.network)
+
+    @cached_property
+    def _maps(self) -> Maps:
+        return compose(self._chain, self.domain, _need(self.packed_patterns))
+
+    @cached_property
+    def _bounding_boxes(self) -> tuple[Array, Array]:
+        vertices, starts = _need(self.vertices), _need(self.offsets)[:-1]
+        if not len(self):
+            return np.empty((0, self.domain.dimension)), np.empty((0, self.domain.dimension))
+        return np.minimum.reduceat(vertices, starts), np.maximum.reduceat(vertices, starts)
+
+    def _index(self, i: int) -> int:
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"region {i} of {n}")
+        return int(i) % n
+
+
+def _need(array: Array | None) -> Array:
+    if array is None:
+        raise InvalidInput("only a count was asked for; use count_only=False.")
+    return array
