@@ -4,9 +4,9 @@ Two regions that share a facet were separated by one cut of the search, along th
 name on that facet, and under the same pattern of the earlier layers. Across the facet s flips, and
 every switch that vanishes on the whole facet may flip with it; no other can. Hence:
 
-* If a region has the pattern with s alone flipped, it is the neighbour. (A switch t that vanishes on
-  the facet is there a multiple of s on the side with one pattern before t; had it to flip, the
-  pattern without its flip would belong to no point.)
+* If a region has the pattern with s alone flipped, it is the neighbour. (A switch that vanishes on
+  the facet is a multiple of s on either side of it; had it to flip as well, the pattern without its
+  flip would belong to no point.)
 * Otherwise the neighbour's pattern agrees outside a set that holds all switches vanishing on the
   facet. The set is first taken too large, by a tolerance: one match is then still the right one.
   Where several match, the set is computed exactly.

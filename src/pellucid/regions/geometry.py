@@ -1,5 +1,6 @@
 """Measures of regions in coordinates of their domain."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +24,7 @@ def volumes(regions: "LinearRegions") -> Float64[Array, " n"]:
         return np.maximum.reduceat(ends, offsets[:-1]) - np.minimum.reduceat(ends, offsets[:-1])
     if d == 2:
         return polygon_areas(vertices, offsets)
-    return np.array(
-        [_hull_volume(vertices[a:b]) for a, b in zip(offsets, offsets[1:], strict=False)]
-    )
+    return np.array([_hull_volume(vertices[a:b]) for a, b in pairwise(offsets)])
 
 
 def polygon_areas(vertices: Array, offsets: Array) -> Float64[Array, " n"]:

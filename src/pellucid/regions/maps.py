@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._kernels.region_arrays import Pieces
+from .._kernels.subdivision import regions_module
 from .._shapes import Array, Float64, Int
 from .chain import Chain
 from .domains import Domain
@@ -22,27 +23,38 @@ U = 2.0**-53
 
 @dataclass(frozen=True)
 class Maps:
-    """f(p) = slope p + intercept on each region; each column is at most `error` off (2-norm)."""
+    """f(p) = slope p + intercept on each region; `norms` is what `rounding` needs."""
 
     slope: Float64[Array, "n d_out d"]
     intercept: Float64[Array, "n d_out"]
-    error: Float64[Array, " n"]
+    norms: Float64[Array, "n layers"]  # largest 2-norm of a column of each layer's map
 
 
-def compose(chain: Chain, domain: Domain, packed: Array, bounds: bool = False) -> Maps:
-    """The output's affine map on every region; with `bounds`, how far rounding may have moved it.
+def compose(chain: Chain, domain: Domain, packed: Array) -> Maps:
+    """The output's affine map on every region."""
+    joint, norms = _joint(chain, domain, packed)
+    return Maps(joint[:, :, :-1], joint[:, :, -1], norms)
 
-    `error` is 0 without `bounds`. The bound is that of a floating-point product, carried from
-    layer to layer with the weights' spectral norms (Higham 2002, chapter 3).
-    """
-    n, d, d_out = len(packed), domain.dimension, chain.d_out
-    joint = np.empty((n, d_out, d + 1))
-    error = np.zeros(n)
-    norms = _Norms(chain) if bounds else None
+
+def _joint(chain: Chain, domain: Domain, packed: Array) -> tuple[Array, Array]:
+    n = len(packed)
+    norms = np.zeros((n, len(chain.weights)))
+    if not chain.weights:
+        only = affine_in(domain, chain.output_weight, chain.output_bias).T
+        return np.broadcast_to(only, (n, *only.shape)).copy(), norms
+    module = regions_module()
+    if module is not None:
+        first = np.ascontiguousarray(affine_in(domain, chain.weights[0], chain.biases[0]))
+        tables = [[getattr(p, name) for p in chain.pieces] for name in ("slopes", "intercepts")]
+        return module.compose_maps(
+            *(chain.weights, chain.biases, *tables, first, chain.output_weight, chain.output_bias),
+            *(np.ascontiguousarray(packed), module.instruction_set()),
+        )
+    joint = np.empty((n, chain.d_out, domain.dimension + 1))
     for begin in range(0, n, BATCH):
         rows = slice(begin, min(begin + BATCH, n))
-        joint[rows], error[rows] = _compose_batch(chain, domain, packed[rows], norms)
-    return Maps(joint[:, :, :d], joint[:, :, d], error)
+        joint[rows], norms[rows] = compose_batch(chain, domain, packed[rows])
+    return joint, norms
 
 
 def switch_maps(chain: Chain, domain: Domain, packed: Array) -> Float64[Array, "n n_switches d1"]:
@@ -73,7 +85,7 @@ def piece_numbers(bits: Array, pieces: Pieces) -> Array:
 
 
 class _Batch:
-    """Regions in a row, and for each layer the nodes: runs with one pattern in all layers before."""
+    """Regions in a row, and for each layer its nodes: runs that agree in the layers before."""
 
     def __init__(self, chain: Chain, domain: Domain, packed: Array):
         self.chain, self.domain, self.packed = chain, domain, packed
@@ -112,7 +124,7 @@ class _Batch:
         chain, domain = self.chain, self.domain
         if not chain.weights:
             return
-        Z = _affine(chain.weights[0], chain.biases[0], domain)[None]
+        Z = affine_in(domain, chain.weights[0], chain.biases[0])[None]
         node = np.zeros(len(self.packed), np.int64)
         yield Z, node
         for layer in range(1, len(chain.weights)):
@@ -132,96 +144,43 @@ class _Batch:
         return H
 
 
-def _affine(W: Array, b: Array, domain: Domain) -> Float64[Array, "d1 units"]:
-    """W x + b in coordinates of the domain, transposed."""
+def affine_in(domain: Domain, W: Array, b: Array) -> Float64[Array, "d1 units"]:
+    """W x + b in coordinates of the domain, transposed: the constant in the last row."""
     if domain.is_coordinate:
         return np.concatenate([W.T, b[None]])
     return np.concatenate([domain.axes @ W.T, (W @ domain.origin + b)[None]])
 
 
-def _compose_batch(chain: Chain, domain: Domain, packed: Array, norms) -> tuple[Array, Array]:
-    W, b, width = chain.output_weight, chain.output_bias, domain.dimension + 1
-    if not chain.weights:
-        error = 0.0 if norms is None else norms.first_error(W, b, domain)
-        joint = np.broadcast_to(_affine(W, b, domain).T, (len(packed), len(b), width))
-        return joint, np.full(len(packed), error)
-    batch = _Batch(chain, domain, packed)
-    error = np.zeros(len(packed))
-    Z, node = np.empty(0), np.empty(0)
-    for layer, (Z, node) in enumerate(batch.preactivations()):  # noqa: B007  # the last is used
-        if norms is not None:
-            error = norms.next_error(layer, error, Z, node, domain)
-    last = len(chain.weights) - 1
-    if norms is not None:
-        error = norms.output_error(error, Z, node)
-    joint = np.empty((len(packed), len(b), width))
-    if 8 * len(Z) < len(packed):
-        _last_layer_by_runs(batch, Z, last, joint)
-    else:
-        H = batch.outputs(last, Z, node, np.arange(len(packed)))
-        joint[:] = (H @ W.T).swapaxes(1, 2)
-    joint[:, :, -1] += b
-    return joint, error
+def compose_batch(chain: Chain, domain: Domain, packed: Array) -> tuple[Array, Array]:
+    """The twin of the compiled `compose_maps`: maps (n, d_out, d + 1) and norms (n, layers)."""
+    batch, norms, Z, node = _Batch(chain, domain, packed), [], np.empty(0), np.empty(0, int)
+    for Z, node in batch.preactivations():
+        norms.append(np.sqrt((Z**2).sum(axis=2)).max(axis=1)[node])
+    H = batch.outputs(len(chain.weights) - 1, Z, node, np.arange(len(packed)))
+    joint = (H @ chain.output_weight.T).swapaxes(1, 2)
+    joint[:, :, -1] += chain.output_bias
+    return joint, np.stack(norms, axis=1)
 
 
-def _last_layer_by_runs(batch: _Batch, Z: Array, last: int, joint: Array) -> None:
-    """Where many regions share Z: one small matrix for each run, applied to all slopes of it."""
-    W = batch.chain.output_weight
-    slope, intercept = batch.factors(last, np.arange(len(joint)))
-    starts = [*batch.starts(last).tolist(), len(joint)]
-    for i, z in enumerate(Z):
-        rows = slice(starts[i], starts[i + 1])
-        by_unit = (W[:, None, :] * z).reshape(-1, W.shape[1])  # (d_out (d + 1), units)
-        joint[rows] = (slope[rows] @ by_unit.T).reshape(-1, *joint.shape[1:])
-    if intercept is not None:
-        joint[:, :, -1] += intercept @ W.T
+def rounding(chain: Chain, domain: Domain, norms: Array) -> Float64[Array, " n"]:
+    """A bound on |computed - true| of every column of a region's map, in the 2-norm.
 
+    That of floating-point products (Higham 2002, chapter 3), carried on by spectral norms.
 
-class _Norms:
-    """Bounds on rounding: |computed - true| of every column of a layer's maps, in the 2-norm."""
-
-    def __init__(self, chain: Chain):
-        self.chain = chain
-        weights = (*chain.weights, chain.output_weight)
-        self.frobenius = [float(np.linalg.norm(W)) for W in weights]
-        self.spectral = [min(_spectral(W), f) for W, f in zip(weights, self.frobenius, strict=True)]
-        self.steepest = [max(map(abs, p.slopes)) for p in chain.pieces]
-        self.jump = [
-            max(map(abs, p.intercepts)) * np.sqrt(len(b))
-            for p, b in zip(chain.pieces, chain.biases, strict=True)
-        ]
-        self.before = np.empty(0)  # norms of the layer before, by region
-
-    def first_error(self, W: Array, b: Array, domain: Domain) -> float:
-        axes = np.concatenate([domain.axes, domain.origin[None]])
-        largest = np.linalg.norm(axes, axis=1).max()
-        return (W.shape[1] + 4) * U * (np.linalg.norm(W) * largest + np.linalg.norm(b)) * 1.001
-
-    def next_error(self, layer: int, error: Array, Z: Array, node: Array, domain: Domain) -> Array:
-        W, b = self.chain.weights[layer], self.chain.biases[layer]
-        if layer == 0:
-            error = np.full(len(node), self.first_error(W, b, domain))
-        else:
-            error = self._step(layer, layer - 1, error, b)
-        self.before = np.sqrt((Z**2).sum(axis=2)).max(axis=1)[node]
-        return error
-
-    def output_error(self, error: Array, Z: Array, node: Array) -> Array:
-        return self._step(
-            len(self.chain.weights), len(self.chain.weights) - 1, error, self.chain.output_bias
-        )
-
-    def _step(self, layer: int, before: int, error: Array, b: Array) -> Array:
-        h = self.steepest[before] * self.before + self.jump[before]  # |h|_2, every column
-        n = len(self.chain.biases[before])
-        carried = self.spectral[layer] * self.steepest[before] * error
-        made = (
-            (n + 6)
-            * U
-            * (self.frobenius[layer] * (h + self.steepest[before] * error) + np.linalg.norm(b))
-        )
-        return 1.001 * (carried + made) + 1e-290
-
-
-def _spectral(W: Array) -> float:
-    return float(np.linalg.norm(W, 2)) * (1 + 1e-9) + 1e-290
+    Layer 1: e <= (d_in + 4) u (|W|_F |axes| + |b|). Then, with h the layer before's output,
+    e' <= |W|_2 steepest e + (n + 6) u (|W|_F (|h| + steepest e) + |b|).
+    """
+    weights = (*chain.weights, chain.output_weight)
+    biases = (*chain.biases, chain.output_bias)
+    reach = np.linalg.norm(np.concatenate([domain.axes, domain.origin[None]]), axis=1).max()
+    made = np.linalg.norm(weights[0]) * reach + np.linalg.norm(biases[0])
+    error = np.full(len(norms), (chain.d_in + 4) * U * made * 1.001 + 1e-290)
+    for layer, pieces in enumerate(chain.pieces):
+        W, b, width = weights[layer + 1], biases[layer + 1], len(biases[layer])
+        steepest, highest = (max(map(abs, x)) for x in (pieces.slopes, pieces.intercepts))
+        frobenius = float(np.linalg.norm(W))
+        spectral = min(frobenius, float(np.linalg.norm(W, 2)) * (1 + 1e-9) + 1e-290)
+        h = steepest * (norms[:, layer] + error) + highest * np.sqrt(width)
+        made = (width + 6) * U * (frobenius * h + np.linalg.norm(b))
+        error = 1.001 * (spectral * steepest * error + made) + 1e-290
+    return error

@@ -1,8 +1,8 @@
 """Which regions have the same affine map: decided exactly.
 
 Two maps are told apart in floating point only where they differ by more than rounding can have
-moved both (`Maps.error`). Where they do not, they are equal if the units that still reach the output
-are on the same pieces (nothing else enters the composition), and otherwise exactly if their
+moved both (`rounding`). Where they do not, they are equal if the units that still reach the
+output are on the same pieces (nothing else enters the composition), and otherwise exactly if their
 compositions in whole numbers agree.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from .._shapes import Array, Int
 from .chain import Chain
 from .exact import ExactMaps
-from .maps import BATCH, bits_of, compose, piece_numbers
+from .maps import BATCH, bits_of, piece_numbers, rounding
 
 if TYPE_CHECKING:
     from .result import LinearRegions
@@ -48,10 +48,10 @@ class Equality:
 
         self.chain, self.packed = regions._chain, _need(regions.packed_patterns)
         self.domain = regions.domain
-        maps = compose(self.chain, regions.domain, self.packed, bounds=True)
+        maps = regions._maps
         joint = np.concatenate([maps.slope, maps.intercept[:, :, None]], axis=2)
         self.joint = joint.reshape(len(joint), -1)
-        self.error = maps.error
+        self.error = rounding(self.chain, regions.domain, maps.norms)
         self._keys: dict[int, int] = {}  # of exact maps, numbered
         self._numbers: dict[tuple, int] = {}
 
@@ -118,7 +118,7 @@ class Equality:
 
     @cached_property
     def effective(self) -> Array:
-        """Piece numbers of the units that reach the output, 255 for the others; uint8 (n, units)."""
+        """`effective_pieces` of all regions, uint8 (n, units)."""
         batches = range(0, len(self.packed), BATCH)
         parts = [effective_pieces(self.chain, self.packed[k : k + BATCH]) for k in batches]
         return np.concatenate(parts) if parts else np.empty((0, 0), np.uint8)

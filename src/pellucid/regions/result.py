@@ -42,18 +42,20 @@ class LinearRegions:
     """The activation regions of a network on a domain, and the linear regions that they make up.
 
     Regions are numbered as they were found. `vertices` are in coordinates of the domain; region i
-    has the rows `offsets[i]` to `offsets[i + 1]`, in two dimensions counterclockwise. `facets` names
-    what each facet of a region lies on, rows `facet_offsets[i]` to `facet_offsets[i + 1]`: a switch,
-    or -1 - side, where sides 2 k and 2 k + 1 are low and high of coordinate k. In two dimensions
-    facet j is the edge from vertex j to the next, in one dimension it is vertex j. A coordinate of a
-    vertex is at most `vertex_error` off.
+    has the rows `offsets[i]` to `offsets[i + 1]`, in two dimensions counterclockwise. `facets`
+    names what each facet of a region lies on, rows `facet_offsets[i]` to `facet_offsets[i + 1]`: a
+    switch, or -1 - side, where sides 2 k and 2 k + 1 are low and high of coordinate k. In two
+    dimensions facet j is the edge from vertex j to the next, in one dimension it is vertex j. A
+    coordinate of a vertex is at most `vertex_error` off.
 
-    The switches are the (unit, kink) pairs of all layers, `switches` names them. Bit i of a region's
-    pattern is 1 where switch i is above its kink, and 0 where it is below, or on it everywhere.
+    The switches are the (unit, kink) pairs of all layers, `switches` names them. Bit i of a
+    region's pattern is 1 where switch i is above its kink, and 0 where it is below, or on it
+    everywhere.
 
     `complete` is False where `limit` or `seconds` ended the search: some regions are missing then,
-    and all counts are lower bounds. Signs were decided `by_filter` (proved in floating point),
-    `by_exact` (in exact numbers) or not at all (`undecided`). Arrays are None after count_only=True.
+    and the number of activation regions is a lower bound. Signs were decided `by_filter` (proved in
+    floating point), `by_exact` (in exact numbers) or not at all (`undecided`). Arrays are None
+    after count_only=True.
     """
 
     network: Network
