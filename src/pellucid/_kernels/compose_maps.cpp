@@ -9,6 +9,7 @@ namespace pellucid::PELLUCID_ISA {
 namespace {
 
 constexpr int64_t LANES = 8;  // rows are padded to whole vectors of any instruction set
+constexpr int MOST_UPDATES = 64;  // units that flip before a map is composed from the start again
 
 struct ComposedLayer {
     const RegionLayer* of;
@@ -17,6 +18,7 @@ struct ComposedLayer {
     double* b;                     // stride
     double* z;                     // (d + 1) x stride
     double norm;
+    int updates;                   // since z was composed from the start
 };
 
 class Composition {
@@ -34,9 +36,11 @@ public:
 private:
     int32_t differs(int64_t region) const;
     void advance(int32_t l, const uint8_t* pattern);
+    bool update(int32_t l, const uint8_t* before, const uint8_t* now);
     void add(int32_t l, const double* const* rows, const double* h, int n);
     void prepare_output();
     void output(const uint8_t* pattern, double* map);
+    bool update_output(const uint8_t* before, const uint8_t* now, const double* last, double* map);
     void measure(ComposedLayer& layer);
 
     const ComposeProblem p_;
@@ -44,6 +48,7 @@ private:
     double* block_ = nullptr;
     double* products_ = nullptr;   // units of the last layer x d_out (d + 1)
     double* constants_ = nullptr;  // units of the last layer x d_out: the output's weights
+    int output_updates_ = 0;
 };
 
 inline bool is_set(const uint8_t* pattern, int64_t i) { return pattern[i >> 3] >> (i & 7) & 1; }
@@ -53,6 +58,24 @@ inline int piece(const ComposedLayer& layer, const uint8_t* pattern, int64_t uni
     int found = 0;
     for (int k = 0; k < kinks; ++k) found += is_set(pattern, layer.first + unit * kinks + k);
     return found;
+}
+
+// Units of a layer whose piece differs between two patterns: at most `room`, or -1 for more.
+int flipped_units(const ComposedLayer& layer, const uint8_t* before, const uint8_t* now, int room,
+                  int32_t* units) {
+    const int kinks = layer.of->n_kinks;
+    const int64_t begin = layer.first, end = begin + layer.units * kinks;
+    int n = 0;
+    for (int64_t byte = begin >> 3; byte < (end + 7) >> 3; ++byte)
+        for (unsigned x = unsigned(before[byte] ^ now[byte]); x; x &= x - 1) {
+            const int64_t at = 8 * byte + __builtin_ctz(x);
+            if (at < begin || at >= end) continue;
+            const int32_t unit = int32_t((at - begin) / kinks);
+            if (n > 0 && units[n - 1] == unit) continue;
+            if (n == room) return -1;
+            units[n++] = unit;
+        }
+    return n;
 }
 
 bool Composition::set_up() {
@@ -140,6 +163,7 @@ void Composition::advance(int32_t l, const uint8_t* pattern) {
     ComposedLayer& layer = layers_[l];
     const ComposedLayer& before = layers_[l - 1];
     const int64_t columns = p_.d + 1;
+    layer.updates = 0;
     std::memset(layer.z, 0, size_t(p_.d * layer.stride) * sizeof(double));
     std::memcpy(layer.z + p_.d * layer.stride, layer.b, size_t(layer.stride) * sizeof(double));
     double h[4 * 32];
@@ -167,6 +191,29 @@ void Composition::advance(int32_t l, const uint8_t* pattern) {
         if (n == 4) add(l, rows, h, 4), n = 0;
     }
     if (n > 0) add(l, rows, h, n);
+}
+
+// z of layer l where the layer before has the same z as for the last region, and few units flipped.
+bool Composition::update(int32_t l, const uint8_t* pattern_before, const uint8_t* now) {
+    ComposedLayer& layer = layers_[l];
+    const ComposedLayer& before = layers_[l - 1];
+    int32_t units[MOST_UPDATES];
+    const int n = flipped_units(before, pattern_before, now, MOST_UPDATES - layer.updates, units);
+    if (n < 0) return false;
+    layer.updates += n;
+    for (int k = 0; k < n; ++k) {
+        const int64_t j = units[k];
+        const int p = piece(before, pattern_before, j), q = piece(before, now, j);
+        const double slope = before.of->slope[q] - before.of->slope[p];
+        const double intercept = before.of->intercept[q] - before.of->intercept[p];
+        const double* w = layer.W + j * layer.stride;
+        for (int64_t c = 0; c <= p_.d; ++c) {
+            const double a = slope * before.z[c * before.stride + j] + (c == p_.d ? intercept : 0);
+            double* __restrict z = layer.z + c * layer.stride;
+            for (int64_t i = 0; i < layer.stride; ++i) z[i] += w[i] * a;
+        }
+    }
+    return true;
 }
 
 void Composition::measure(ComposedLayer& layer) {
@@ -210,6 +257,7 @@ inline void sum_active(const double* products, const uint64_t* words, int64_t n_
 void Composition::output(const uint8_t* pattern, double* map) {
     const ComposedLayer& last = layers_[p_.n_layers - 1];
     const int64_t columns = p_.d + 1, size = p_.d_out * columns;
+    output_updates_ = 0;
     for (int64_t i = 0; i < size; ++i) map[i] = 0;
     const RegionLayer& of = *last.of;
     if (of.n_kinks == 1 && of.slope[0] == 0 && of.slope[1] == 1 && of.intercept[0] == 0 &&
@@ -246,19 +294,42 @@ void Composition::output(const uint8_t* pattern, double* map) {
     for (int64_t k = 0; k < p_.d_out; ++k) map[k * columns + p_.d] += p_.output_bias[k];
 }
 
+// The output's map from that of the last region, where only a few units of the last layer flipped.
+bool Composition::update_output(const uint8_t* before, const uint8_t* now, const double* from,
+                                double* map) {
+    const ComposedLayer& last = layers_[p_.n_layers - 1];
+    const int64_t columns = p_.d + 1, size = p_.d_out * columns;
+    int32_t units[MOST_UPDATES];
+    const int n = flipped_units(last, before, now, MOST_UPDATES - output_updates_, units);
+    if (n < 0) return false;
+    output_updates_ += n;
+    std::memcpy(map, from, size_t(size) * sizeof(double));
+    for (int k = 0; k < n; ++k) {
+        const int64_t j = units[k];
+        const int p = piece(last, before, j), q = piece(last, now, j);
+        const double slope = last.of->slope[q] - last.of->slope[p];
+        const double intercept = last.of->intercept[q] - last.of->intercept[p];
+        for (int64_t i = 0; i < size; ++i) map[i] += slope * products_[j * size + i];
+        for (int64_t o = 0; o < p_.d_out; ++o)
+            map[o * columns + p_.d] += intercept * constants_[j * p_.d_out + o];
+    }
+    return true;
+}
+
 void Composition::run(double* maps, double* norms) {
     const int64_t size = p_.d_out * (p_.d + 1);
     for (int64_t r = 0; r < p_.n; ++r) {
-        const uint8_t* pattern = p_.patterns + r * p_.bytes;
+        const uint8_t *now = p_.patterns + r * p_.bytes, *before = now - p_.bytes;
         const int32_t changed = differs(r);
         for (int32_t l = changed + 1 > 1 ? changed + 1 : 1; l < p_.n_layers; ++l) {
-            advance(l, pattern);
+            if (l != changed + 1 || r == 0 || !update(l, before, now)) advance(l, now);
             measure(layers_[l]);
         }
+        double* map = maps + r * size;
         if (r == 0 || changed < p_.n_layers - 1) prepare_output();
-        output(pattern, maps + r * size);
-        for (int32_t l = 0; l < p_.n_layers; ++l)
-            norms[r * p_.n_layers + l] = layers_[l].norm;
+        if (changed < p_.n_layers - 1 || !update_output(before, now, map - size, map))
+            output(now, map);
+        for (int32_t l = 0; l < p_.n_layers; ++l) norms[r * p_.n_layers + l] = layers_[l].norm;
     }
 }
 

@@ -1,7 +1,7 @@
 """A network as exact regions need it: float64 layers with the pieces of their activations."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -78,6 +78,7 @@ def chain_of(network: Network) -> Chain:
     )
 
 
+@cache
 def _pieces(activation: Activation, i: int, n_layers: int) -> Pieces:
     if activation.name in PIECES:
         return PIECES[activation.name](*activation.parameters)

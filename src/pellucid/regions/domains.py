@@ -7,7 +7,6 @@ numbers p are the domain's coordinates, in which vertices and affine maps are gi
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +78,7 @@ def _keep(domain: object, **arrays: Array) -> None:
         object.__setattr__(domain, name, array)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Segment(_Affine):
     """The straight line from a to b: x = a + s u for 0 <= s <= 1, with u = b - a.
 
@@ -87,13 +86,14 @@ class Segment(_Affine):
     regions are those of the segment from a to a + u, whose end is `end`.
     """
 
-    a: ArrayLike
-    b: ArrayLike
+    a: Float64[Array, " d_in"]
+    b: Float64[Array, " d_in"]
 
-    def __post_init__(self):
-        a, b = _point(self.a, "a"), _point(self.b, "b")
+    def __init__(self, a: ArrayLike, b: ArrayLike):
+        a, b = _point(a, "a"), _point(b, "b")
         _same_length(a=a, b=b)
-        u = b - a
+        with np.errstate(over="ignore"):
+            u = b - a
         if not u.any():
             raise InvalidInput("a and b are the same point; a segment needs two different ones.")
         if not np.isfinite(u).all():
@@ -109,7 +109,7 @@ class Segment(_Affine):
         return f"Segment({_numbers(self.origin)} to {_numbers(self.end)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Plane(_Affine):
     """A rectangle in a plane of the input space: x = origin + s u + t v.
 
@@ -117,15 +117,15 @@ class Plane(_Affine):
     in both. The axes u and v need neither be orthogonal nor of length 1, but not parallel.
     """
 
-    origin: ArrayLike
-    u: ArrayLike
-    v: ArrayLike
-    extent: ArrayLike = 1.0
+    origin: Float64[Array, " d_in"]
+    u: Float64[Array, " d_in"]
+    v: Float64[Array, " d_in"]
+    extent: Float64[Array, "2 2"]
 
-    def __post_init__(self):
-        origin, u, v = _point(self.origin, "origin"), _point(self.u, "u"), _point(self.v, "v")
+    def __init__(self, origin: ArrayLike, u: ArrayLike, v: ArrayLike, extent: ArrayLike = 1.0):
+        origin, u, v = _point(origin, "origin"), _point(u, "u"), _point(v, "v")
         _same_length(origin=origin, u=u, v=v)
-        extent = _finite(self.extent, "extent")
+        extent = _finite(extent, "extent")
         if extent.ndim == 0:
             extent = np.array([[-extent, extent]] * 2)
         if extent.shape != (2, 2):
@@ -148,18 +148,18 @@ class Plane(_Affine):
         return f"Plane({self.d_in} inputs, s {s0:g} to {s1:g}, t {t0:g} to {t1:g})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Box(_Affine):
     """All inputs x with low <= x <= high, in any number of dimensions.
 
     Its coordinates are the inputs. One number stands for a box of one dimension.
     """
 
-    low: ArrayLike
-    high: ArrayLike
+    low: Float64[Array, " d"]
+    high: Float64[Array, " d"]
 
-    def __post_init__(self):
-        low, high = _point(self.low, "low"), _point(self.high, "high")
+    def __init__(self, low: ArrayLike, high: ArrayLike):
+        low, high = _point(low, "low"), _point(high, "high")
         _same_length(low=low, high=high)
         _check_order(low, high, "box")
         _keep(self, low=low, high=high, origin=np.zeros(len(low)), axes=np.eye(len(low)))
@@ -208,7 +208,9 @@ def _check_order(low: Array, high: Array, what: str, names: tuple[str, ...] = ()
         raise InvalidInput(
             f"the {what} is {state} {axis}: from {low[i]:g} to {high[i]:g}; low must be below high."
         )
-    if not np.isfinite(high - low).all():
+    with np.errstate(over="ignore"):
+        size = high - low
+    if not np.isfinite(size).all():
         raise InvalidInput(f"the {what} is too large for float64; choose smaller numbers.")
 
 
@@ -220,7 +222,6 @@ def _parallel(u: Array, v: Array) -> bool:
     return a == 0 or all(x * b == y * a for x, y in rows)
 
 
-def _numbers(point: Real | Array) -> str:
-    values = np.atleast_1d(np.asarray(point))
-    shown = ", ".join(f"{value:g}" for value in values[:4])
-    return f"[{shown}{', ...' if len(values) > 4 else ''}]"
+def _numbers(point: Array) -> str:
+    shown = ", ".join(f"{value:g}" for value in point[:4])
+    return f"[{shown}{', ...' if len(point) > 4 else ''}]"

@@ -61,7 +61,11 @@ def _on_plane(network: Network, chain: Chain, domain: Domain, options: dict) -> 
         chain.weights,
         chain.biases,
         chain.pieces,
-        *(domain.origin, *domain.axes, domain.low, domain.high),
+        domain.origin,
+        domain.axes[0],
+        domain.axes[1],
+        domain.low,
+        domain.high,
         **options,
     )
     return LinearRegions(

@@ -19,6 +19,8 @@ from .domains import Domain
 #: regions that are composed at a time
 BATCH = 4096
 U = 2.0**-53
+#: updates in a row in compose_maps.cpp
+UPDATES = 64
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def rounding(chain: Chain, domain: Domain, norms: Array) -> Float64[Array, " n"]
     That of floating-point products (Higham 2002, chapter 3), carried on by spectral norms.
 
     Layer 1: e <= (d_in + 4) u (|W|_F |axes| + |b|). Then, with h the layer before's output,
-    e' <= |W|_2 steepest e + (n + 6) u (|W|_F (|h| + steepest e) + |b|).
+    e' <= |W|_2 steepest e + (n + 6 + 8 updates) u (|W|_F |h| + |b|).
     """
     weights = (*chain.weights, chain.output_weight)
     biases = (*chain.biases, chain.output_bias)
@@ -181,6 +183,6 @@ def rounding(chain: Chain, domain: Domain, norms: Array) -> Float64[Array, " n"]
         frobenius = float(np.linalg.norm(W))
         spectral = min(frobenius, float(np.linalg.norm(W, 2)) * (1 + 1e-9) + 1e-290)
         h = steepest * (norms[:, layer] + error) + highest * np.sqrt(width)
-        made = (width + 6) * U * (frobenius * h + np.linalg.norm(b))
+        made = (width + 6 + 8 * UPDATES) * U * (frobenius * h + np.linalg.norm(b))
         error = 1.001 * (spectral * steepest * error + made) + 1e-290
     return error

@@ -54,6 +54,7 @@ class Equality:
         self.error = rounding(self.chain, regions.domain, maps.norms)
         self._keys: dict[int, int] = {}  # of exact maps, numbered
         self._numbers: dict[tuple, int] = {}
+        self._by_effective: dict[bytes, int] = {}
 
     def near(self, i: Array, j: Array) -> Array:
         """Which pairs floating point cannot tell apart; bool."""
@@ -66,7 +67,11 @@ class Equality:
 
     def equal(self, i: Array, j: Array) -> Array:
         """Which pairs have equal maps, exactly; bool."""
-        same = (self.effective[i] == self.effective[j]).all(axis=1)
+        same = np.empty(len(i), bool)
+        for begin in range(0, len(i), BATCH):
+            rows = slice(begin, begin + BATCH)
+            left, right = (effective_pieces(self.chain, self.packed[k[rows]]) for k in (i, j))
+            same[rows] = (left == right).all(axis=1)
         for k in np.flatnonzero(~same):
             same[k] = self.exact_number(int(i[k])) == self.exact_number(int(j[k]))
         return same
@@ -89,45 +94,31 @@ class Equality:
         # Runs in which each interval value +- reach touches an earlier one.
         ends = np.maximum.accumulate((values + reach)[order])
         run = np.cumsum(np.append(False, (values - reach)[order][1:] > ends[:-1]))
-        labels, n_labels = np.empty(m, np.int64), 0
-        for group in np.split(order, np.flatnonzero(np.diff(run)) + 1):
-            labels[group] = n_labels + self._classes_of_run(members[group])
-            n_labels = int(labels[group].max()) + 1
+        single = np.bincount(run)[run] == 1
+        labels = np.empty(m, np.int64)
+        labels[order[single]] = np.arange(single.sum())
+        number: dict[int, int] = {}
+        for k in order[~single]:
+            key = self._class_key(int(members[k]))
+            labels[k] = single.sum() + number.setdefault(key, len(number))
         return labels
 
-    def _classes_of_run(self, members: Array) -> Array:
-        if len(members) == 1:
-            return np.zeros(1, np.int64)
-        number: dict = {}
-        labels = [number.setdefault(self._class_key(int(i)), len(number)) for i in members]
-        return np.array(labels)
-
     def _class_key(self, i: int) -> int:
-        effective = self.effective[i].tobytes()
+        """An exact number, composed once for all regions on which the same units matter."""
+        effective = effective_pieces(self.chain, self.packed[i : i + 1]).tobytes()
         if effective not in self._by_effective:
             self._by_effective[effective] = self.exact_number(i)
         return self._by_effective[effective]
 
     @cached_property
-    def _by_effective(self) -> dict[bytes, int]:
-        return {}
-
-    @cached_property
     def _exact(self) -> ExactMaps:
         return ExactMaps(self.chain, self.domain)
-
-    @cached_property
-    def effective(self) -> Array:
-        """`effective_pieces` of all regions, uint8 (n, units)."""
-        batches = range(0, len(self.packed), BATCH)
-        parts = [effective_pieces(self.chain, self.packed[k : k + BATCH]) for k in batches]
-        return np.concatenate(parts) if parts else np.empty((0, 0), np.uint8)
 
 
 def effective_pieces(chain: Chain, packed: Array) -> Array:
     """On which piece each unit is, 255 for one with no path to the output that is not 0."""
     weights = (*chain.weights, chain.output_weight)
-    reach = np.ones((len(packed), chain.d_out), bool)
+    reach: Array = np.ones((len(packed), chain.d_out), bool)
     found = []
     for layer in reversed(range(len(chain.weights))):
         W, pieces = weights[layer + 1] != 0, chain.pieces[layer]
@@ -135,7 +126,7 @@ def effective_pieces(chain: Chain, packed: Array) -> Array:
         bits = bits_of(packed, chain.first[layer], chain.first[layer + 1])
         number = piece_numbers(bits, pieces) if pieces.kinks else np.zeros(reach.shape, np.uint8)
         found.append(np.where(reach, number, 255).astype(np.uint8))
-        reach &= (np.array(pieces.slopes) != 0)[number]
+        reach &= np.array([slope != 0 for slope in pieces.slopes])[number]
     return np.concatenate(found[::-1], axis=1) if found else np.empty((len(packed), 0), np.uint8)
 
 
