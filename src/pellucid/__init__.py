@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from .network import load as load
     from .network import save as save
     from .regions import Box as Box
+    from .regions import Explanation as Explanation
     from .regions import LinearRegion as LinearRegion
     from .regions import LinearRegions as LinearRegions
     from .regions import Plane as Plane
     from .regions import Segment as Segment
+    from .regions import Space as Space
+    from .regions import explain as explain
     from .regions import linear_regions as linear_regions
     from .report import write_report as write_report
     from .training import Grid as Grid
@@ -55,10 +58,13 @@ _PUBLIC = {
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "Box",
+        "Explanation",
         "LinearRegion",
         "LinearRegions",
         "Plane",
         "Segment",
+        "Space",
+        "explain",
         "linear_regions",
     ),
     "report": ("write_report",),

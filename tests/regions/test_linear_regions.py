@@ -369,7 +369,7 @@ def test_wrong_arguments_are_refused_in_one_sentence():
     network = random_network([3, 4, 1])
     with pytest.raises(InvalidInput, match="takes 3 inputs and the domain has 2"):
         linear_regions(network, SQUARE)
-    with pytest.raises(InvalidInput, match="must be a Segment, a Plane or a Box"):
+    with pytest.raises(InvalidInput, match="must be a Segment, Plane, Box or Space"):
         linear_regions(network, "square")
     network = random_network([2, 4, 1])
     for options in ({"limit": 0}, {"limit": 2.5}, {"seconds": -1}, {"threads": "two"}):

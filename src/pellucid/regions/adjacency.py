@@ -29,10 +29,8 @@ TOLERANCE = 1e-6
 
 def adjacent_pairs(regions: "LinearRegions") -> Int[Array, "pairs 2"]:
     """Pairs (i < j) of regions that share a facet."""
-    from .result import _need
-
-    packed, facets = _need(regions.packed_patterns), _need(regions.facets)
-    owner = np.repeat(np.arange(len(packed)), np.diff(_need(regions.facet_offsets)))
+    packed, facets = regions._get("packed_patterns"), regions._get("facets")
+    owner = np.repeat(np.arange(len(packed)), np.diff(regions._get("facet_offsets")))
     inner = np.flatnonzero(facets >= 0)
     s, owner = facets[inner], owner[inner]
     pairs, alone = _by_single_flip(packed, s, owner, regions.n_switches)

@@ -24,6 +24,7 @@ class Chain:
     pieces: tuple[Pieces, ...]
     output_weight: Array  # (d_out, width of the last of `weights`)
     output_bias: Array
+    activations: tuple[Activation, ...]  # of the layers with kinks
 
     @property
     def d_in(self) -> int:
@@ -69,12 +70,19 @@ def chain_of(network: Network) -> Chain:
                 raise _not_finite(name, i, array)
     weights = [np.ascontiguousarray(W, np.float64) for W in network.weights]
     biases = [np.ascontiguousarray(b, np.float64) for b in network.biases]
+    activations = network.activations
     if network.output_activation.name != "identity":
+        activations = (*activations, network.output_activation)
         weights.append(np.eye(network.d_out))
         biases.append(np.zeros(network.d_out))
         pieces.append(PIECES["identity"]())
     return Chain(
-        tuple(weights[:-1]), tuple(biases[:-1]), tuple(pieces[:-1]), weights[-1], biases[-1]
+        tuple(weights[:-1]),
+        tuple(biases[:-1]),
+        tuple(pieces[:-1]),
+        weights[-1],
+        biases[-1],
+        activations,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where regions are looked for: a segment, a rectangle in a plane, a box.
+"""Where regions are looked for: a segment, a rectangle in a plane, a box, the whole space.
 
 Every domain is an affine image of a box: x = origin + sum_i p_i axes[i] for low <= p <= high. The
 numbers p are the domain's coordinates, in which vertices and affine maps are given.
@@ -46,6 +46,11 @@ class _Affine:
         return float(np.prod(self.high - self.low)) * self.scale
 
     @property
+    def rest(self) -> Float64[Array, "d d_in"]:
+        """What `axes` leaves out of the true axes by rounding."""
+        return np.zeros_like(self.axes)
+
+    @property
     def is_coordinate(self) -> bool:
         """Whether the coordinates are the inputs themselves."""
         return False
@@ -80,10 +85,9 @@ def _keep(domain: object, **arrays: Array) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Segment(_Affine):
-    """The straight line from a to b: x = a + s u for 0 <= s <= 1, with u = b - a.
+    """The straight line from a to b: x = a + s (b - a) for 0 <= s <= 1.
 
-    The difference u is rounded to float64 (it is exact for float32 points of like size); the
-    regions are those of the segment from a to a + u, whose end is `end`.
+    Signs are decided with the exact difference b - a; `axes` holds it rounded to float64.
     """
 
     a: Float64[Array, " d_in"]
@@ -101,12 +105,14 @@ class Segment(_Affine):
         _keep(self, a=a, b=b, origin=a, axes=u[None], low=np.zeros(1), high=np.ones(1))
 
     @property
-    def end(self) -> Float64[Array, " d_in"]:
-        """a + (b - a) as it is computed on: b up to one rounding."""
-        return self.origin + self.axes[0]
+    def rest(self) -> Float64[Array, "1 d_in"]:
+        """What the rounded difference leaves out of b - a: exactly, by Knuth's TwoSum."""
+        u = self.axes[0]
+        shadow = u - self.b
+        return ((self.b - (u - shadow)) - (self.a + shadow))[None]
 
     def __repr__(self) -> str:
-        return f"Segment({_numbers(self.origin)} to {_numbers(self.end)})"
+        return f"Segment({_numbers(self.origin)} to {_numbers(self.b)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -173,7 +179,43 @@ class Box(_Affine):
         return f"Box({_numbers(self.low)} to {_numbers(self.high)})"
 
 
-Domain = Segment | Plane | Box
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Space(_Affine):
+    """The whole input space, of any number of dimensions, for networks with kinks at 0.
+
+    Regions of it have no list of vertices, as most are unbounded.
+    """
+
+    low: Float64[Array, " d"]
+    high: Float64[Array, " d"]
+
+    def __init__(self, dimension: int):
+        if not (dimension == int(dimension) and dimension >= 1):
+            raise InvalidInput(f"dimension is {dimension!r}; it must be a whole number above 0.")
+        d = int(dimension)
+        low, high = np.full(d, -np.inf), np.full(d, np.inf)
+        _keep(self, low=low, high=high, origin=np.zeros(d), axes=np.eye(d))
+
+    @property
+    def is_coordinate(self) -> bool:
+        """True."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"Space({self.dimension})"
+
+
+@dataclass(frozen=True, eq=False)
+class Face(_Affine):
+    """x = origin + sum_i p_i axes[i] for low <= p <= high, in any number of dimensions."""
+
+    origin: Float64[Array, " d_in"]
+    axes: Float64[Array, "d d_in"]
+    low: Float64[Array, " d"]
+    high: Float64[Array, " d"]
+
+
+Domain = Segment | Plane | Box | Space | Face
 
 
 def _finite(values: ArrayLike, name: str) -> Array:

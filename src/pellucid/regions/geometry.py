@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._kernels.subdivision import regions_module
 from .._shapes import Array, Float64
 
 if TYPE_CHECKING:
@@ -13,9 +14,7 @@ if TYPE_CHECKING:
 
 def volumes(regions: "LinearRegions") -> Float64[Array, " n"]:
     """Length, area or volume of every region, in coordinates."""
-    from .result import _need
-
-    vertices, offsets = _need(regions.vertices), _need(regions.offsets)
+    vertices, offsets = regions._get("vertices"), regions._get("offsets")
     if not len(regions):
         return np.empty(0)
     d = regions.domain.dimension
@@ -24,6 +23,9 @@ def volumes(regions: "LinearRegions") -> Float64[Array, " n"]:
         return np.maximum.reduceat(ends, offsets[:-1]) - np.minimum.reduceat(ends, offsets[:-1])
     if d == 2:
         return polygon_areas(vertices, offsets)
+    module = regions_module()
+    if module is not None and regions.tight is not None:
+        return module.box_volumes(vertices, offsets, regions.tight)
     return np.array([_hull_volume(vertices[a:b]) for a, b in pairwise(offsets)])
 
 

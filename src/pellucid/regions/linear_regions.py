@@ -1,13 +1,18 @@
 """`linear_regions`: the exact pieces of a piecewise-linear network on a domain."""
 
 import os
+from typing import Any
+
+import numpy as np
 
 from .._errors import InvalidInput
 from .._kernels import subdivision
+from .._shapes import Array
 from ..network import Network
 from .chain import Chain, chain_of
-from .domains import Box, Domain, Plane, Segment
+from .domains import Domain, Space
 from .result import LinearRegions
+from .whole import regions_of_space
 
 
 def linear_regions(
@@ -20,7 +25,7 @@ def linear_regions(
     count_only: bool = False,
     exact: bool = True,
 ) -> LinearRegions:
-    """All activation regions of a network on a `Segment`, `Plane` or `Box`, found exactly.
+    """All activation regions of a network on a `Segment`, `Plane`, `Box` or `Space`, exactly.
 
     The hidden activations are those with straight pieces: identity, relu, leaky_relu, prelu,
     hardtanh, abs; so is the output activation. Every sign on which a region depends is proved, in
@@ -34,9 +39,9 @@ def linear_regions(
     Raises UnsupportedLayer for a smooth activation, and InvalidInput for weights that are not
     finite and for a domain in another number of inputs than the network's.
     """
-    if not isinstance(domain, Segment | Plane | Box):
+    if not isinstance(domain, Domain):
         raise InvalidInput(
-            f"the domain is a {type(domain).__name__}; it must be a Segment, a Plane or a Box."
+            f"the domain is a {type(domain).__name__}; it must be a Segment, Plane, Box or Space."
         )
     chain = chain_of(network)
     if domain.d_in != chain.d_in:
@@ -53,14 +58,14 @@ def linear_regions(
         "seconds": seconds,
         "threads": _positive(threads, "threads", int) or len(os.sched_getaffinity(0)),
     }
+    if isinstance(domain, Space):
+        return regions_of_space(network, chain, domain, options)
     return _SUBDIVISIONS.get(domain.dimension, _in_box)(network, chain, domain, options)
 
 
 def _on_plane(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
     found = subdivision.subdivide_plane(
-        chain.weights,
-        chain.biases,
-        chain.pieces,
+        *_layers(chain),
         domain.origin,
         domain.axes[0],
         domain.axes[1],
@@ -68,34 +73,56 @@ def _on_plane(network: Network, chain: Chain, domain: Domain, options: dict) -> 
         domain.high,
         **options,
     )
+    arrays = {"offsets": found.offsets, "facets": found.edges, "facet_offsets": found.offsets}
+    return _result(network, domain, found, vertices=found.vertices, **arrays)
+
+
+def _on_line(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
+    """Regions in order; facet j of a region is its vertex j."""
+    found = _subdivide(chain, domain, options)
+    if found.vertices is None:
+        return _result(network, domain, found)
+    second = found.tight[:, 0] == 2  # of the two facets, the one that this vertex lies on
+    facets = found.facets[2 * (np.arange(len(second)) // 2) + second]
+    # Breakpoints may round to the same float, and must not change places.
+    ends = np.maximum.accumulate(found.vertices, axis=0)
+    arrays = {"offsets": found.offsets, "facets": facets, "facet_offsets": found.facet_offsets}
+    return _result(network, domain, found, vertices=ends, **arrays)
+
+
+def _in_box(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
+    found = _subdivide(chain, domain, options)
+    arrays = ("vertices", "offsets", "facets", "facet_offsets", "tight")
+    return _result(network, domain, found, **{name: getattr(found, name) for name in arrays})
+
+
+_SUBDIVISIONS = {1: _on_line, 2: _on_plane}
+
+
+def _subdivide(chain: Chain, domain: Domain, options: dict) -> Any:
+    if not hasattr(subdivision, "subdivide_box"):
+        raise InvalidInput(
+            f"regions in {domain.dimension} dimensions are not built yet; use a Plane or a 2-D Box."
+        )
+    where = domain.origin, domain.axes, domain.rest, domain.low, domain.high
+    return subdivision.subdivide_affine_box(*_layers(chain), *where, **options)
+
+
+def _layers(chain: Chain) -> tuple:
+    return chain.weights, chain.biases, chain.pieces
+
+
+def _result(network: Network, domain: Domain, found: Any, **arrays: Array | None) -> LinearRegions:
+    names = ("vertex_error", "by_filter", "by_exact", "undecided", "complete")
     return LinearRegions(
         network=network,
         domain=domain,
         n_activation_regions=found.n,
         packed_patterns=found.patterns,
-        vertices=found.vertices,
-        offsets=found.offsets,
-        facets=found.edges,
-        facet_offsets=found.offsets,
-        vertex_error=found.vertex_error,
-        by_filter=found.by_filter,
-        by_exact=found.by_exact,
-        undecided=found.undecided,
-        complete=found.complete,
+        **{name: arrays.get(name) for name in ("vertices", "offsets", "facets", "facet_offsets")},
+        tight=arrays.get("tight"),
+        **{name: getattr(found, name) for name in names},
     )
-
-
-def _on_segment(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
-    raise InvalidInput("regions on a segment are not built yet; use a Plane or a Box in 2-D.")
-
-
-def _in_box(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
-    raise InvalidInput(
-        f"regions in {domain.dimension} dimensions are not built yet; use a Plane or a Box in 2-D."
-    )
-
-
-_SUBDIVISIONS = {1: _on_segment, 2: _on_plane}
 
 
 def _positive(value, name: str, kind: type):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from .._shapes import Array, Int
 from .adjacency import hash_patterns
 from .chain import Chain
+from .domains import Space
 from .maps import switch_maps
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ TOLERANCE = 1e-9
 
 def locate(regions: "LinearRegions", coordinates: ArrayLike) -> Int[Array, " points"]:
     """`LinearRegions.locate`."""
-    from .result import _need
-
-    packed, domain = _need(regions.packed_patterns), regions.domain
+    packed, domain = regions._get("packed_patterns"), regions.domain
     x = np.atleast_2d(domain.to_input(coordinates))
     p = np.atleast_2d(np.asarray(coordinates, np.float64))
     inside = ((p >= domain.low) & (p <= domain.high)).all(axis=1)
@@ -60,7 +59,10 @@ def _by_pattern(packed: Array, wanted: Array) -> Array:
 def _by_geometry(regions: "LinearRegions", packed: Array, p: Array) -> int:
     """The region whose closure holds p best, to rounding; -1 where none does."""
     low, high = regions._bounding_boxes
-    size = TOLERANCE * (regions.domain.high - regions.domain.low) + regions.vertex_error
+    if isinstance(regions.domain, Space):
+        size = TOLERANCE * (1 + np.abs(p))
+    else:
+        size = TOLERANCE * (regions.domain.high - regions.domain.low) + regions.vertex_error
     near = np.flatnonzero(((p >= low - size) & (p <= high + size)).all(axis=1))
     best, least = -1, 1.0
     for begin in range(0, len(near), 64):

@@ -44,9 +44,7 @@ class Equality:
     """Compares the maps of regions."""
 
     def __init__(self, regions: "LinearRegions"):
-        from .result import _need
-
-        self.chain, self.packed = regions._chain, _need(regions.packed_patterns)
+        self.chain, self.packed = regions._chain, regions._get("packed_patterns")
         self.domain = regions.domain
         maps = regions._maps
         joint = np.concatenate([maps.slope, maps.intercept[:, :, None]], axis=2)

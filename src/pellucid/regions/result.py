@@ -12,7 +12,7 @@ from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64, Int
 from ..network import Network
 from .chain import Chain, chain_of
-from .domains import Domain
+from .domains import Domain, Space
 from .maps import Maps, compose
 
 
@@ -45,7 +45,8 @@ class LinearRegions:
     has the rows `offsets[i]` to `offsets[i + 1]`, in two dimensions counterclockwise. `facets`
     names what each facet of a region lies on, rows `facet_offsets[i]` to `facet_offsets[i + 1]`: a
     switch, or -1 - side, where sides 2 k and 2 k + 1 are low and high of coordinate k. In two
-    dimensions facet j is the edge from vertex j to the next, in one dimension it is vertex j. A
+    dimensions facet j is the edge from vertex j to the next, in one dimension it is vertex j, and
+    above two bit j of a vertex's words in `tight` says that it lies on facet j of its region. A
     coordinate of a vertex is at most `vertex_error` off.
 
     The switches are the (unit, kink) pairs of all layers, `switches` names them. Bit i of a
@@ -71,6 +72,7 @@ class LinearRegions:
     by_exact: int
     undecided: int
     complete: bool
+    tight: Array | None = None  # uint64 (corners, words), above two dimensions
 
     # ---- how sure it is
 
@@ -106,13 +108,13 @@ class LinearRegions:
     @property
     def patterns(self) -> Bool[Array, "n n_switches"]:
         """The patterns, one boolean for each switch."""
-        packed = _need(self.packed_patterns)
+        packed = self._get("packed_patterns")
         return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
 
     @property
     def points(self) -> Float64[Array, "corners d_in"]:
         """The vertices in the input space."""
-        return self.domain.to_input(_need(self.vertices))
+        return self.domain.to_input(self._get("vertices"))
 
     @property
     def slope(self) -> Float64[Array, "n d_out d"]:
@@ -134,22 +136,22 @@ class LinearRegions:
     @cached_property
     def center(self) -> Float64[Array, "n d"]:
         """The mean of every region's vertices: a point inside it, in coordinates of the domain."""
-        vertices, offsets = _need(self.vertices), _need(self.offsets)
+        vertices, offsets = self._get("vertices"), self._get("offsets")
         if not len(self):
             return np.empty((0, self.domain.dimension))
         return np.add.reduceat(vertices, offsets[:-1]) / np.diff(offsets)[:, None]
 
     def polytope(self, i: int) -> Float64[Array, "corners d"]:
         """The vertices of region i, in coordinates of the domain."""
-        offsets = _need(self.offsets)
+        offsets = self._get("offsets")
         i = self._index(i)
-        return _need(self.vertices)[offsets[i] : offsets[i + 1]]
+        return self._get("vertices")[offsets[i] : offsets[i + 1]]
 
     def facets_of(self, i: int) -> Int[Array, " facets"]:
         """What the facets of region i lie on: switches, or -1 - side."""
-        offsets = _need(self.facet_offsets)
+        offsets = self._get("facet_offsets")
         i = self._index(i)
-        return _need(self.facets)[offsets[i] : offsets[i + 1]]
+        return self._get("facets")[offsets[i] : offsets[i + 1]]
 
     # ---- how they lie together
 
@@ -157,8 +159,10 @@ class LinearRegions:
     def adjacency(self) -> Int[Array, "pairs 2"]:
         """Pairs of regions (i < j) that share a facet, in ascending order."""
         from .adjacency import adjacent_pairs
+        from .whole import pairs_in_space
 
-        return adjacent_pairs(self)
+        in_space = isinstance(self.domain, Space)
+        return pairs_in_space(self) if in_space else adjacent_pairs(self)
 
     @cached_property
     def linear_region(self) -> Int[Array, " n"]:
@@ -193,7 +197,7 @@ class LinearRegions:
     def __getitem__(self, i: int) -> LinearRegion:
         i = self._index(i)
         pattern = np.unpackbits(
-            _need(self.packed_patterns)[i], count=self.n_switches, bitorder="little"
+            self._get("packed_patterns")[i], count=self.n_switches, bitorder="little"
         ).astype(bool)
         return LinearRegion(
             index=i,
@@ -219,8 +223,8 @@ class LinearRegions:
             "region": np.arange(len(self)),
             "linear_region": self.linear_region,
             "volume": self.volume,
-            "vertices": np.diff(_need(self.offsets)),
-            "active": np.bitwise_count(_need(self.packed_patterns)).sum(axis=1, dtype=np.int64),
+            "vertices": np.diff(self._get("offsets")),
+            "active": np.bitwise_count(self._get("packed_patterns")).sum(axis=1, dtype=np.int64),
         }
         d, d_out = self.domain.dimension, self.network.d_out
         columns |= {f"p_{i}": self.center[:, i] for i in range(d)}
@@ -244,23 +248,30 @@ class LinearRegions:
 
     @cached_property
     def _maps(self) -> Maps:
-        return compose(self._chain, self.domain, _need(self.packed_patterns))
+        return compose(self._chain, self.domain, self._get("packed_patterns"))
 
     @cached_property
     def _bounding_boxes(self) -> tuple[Array, Array]:
-        vertices, starts = _need(self.vertices), _need(self.offsets)[:-1]
+        if isinstance(self.domain, Space):
+            shape = len(self), self.domain.dimension
+            return np.full(shape, -np.inf), np.full(shape, np.inf)
+        vertices, starts = self._get("vertices"), self._get("offsets")[:-1]
         if not len(self):
             return np.empty((0, self.domain.dimension)), np.empty((0, self.domain.dimension))
         return np.minimum.reduceat(vertices, starts), np.maximum.reduceat(vertices, starts)
+
+    def _get(self, name: str) -> Array:
+        array = getattr(self, name)
+        if array is not None:
+            return array
+        if isinstance(self.domain, Space) and self.packed_patterns is not None:
+            raise InvalidInput(
+                f"{name}: regions of the whole space have no list of vertices; use a Box."
+            )
+        raise InvalidInput("only a count was asked for; use count_only=False.")
 
     def _index(self, i: int) -> int:
         n = len(self)
         if not -n <= i < n:
             raise IndexError(f"region {i} of {n}")
         return int(i) % n
-
-
-def _need(array: Array | None) -> Array:
-    if array is None:
-        raise InvalidInput("only a count was asked for; use count_only=False.")
-    return array
