@@ -56,8 +56,8 @@ def test_adjacent_regions_share_an_edge_and_differ_where_it_lies():
 # --- what the counts count -----------------------------------------------------------------------
 
 
-def scalar(hidden_W, hidden_b, W, activation="relu", b=(0.0,)):
-    return Network([hidden_W, W], [hidden_b, b], [activation])
+def scalar(hidden_W, hidden_b, W, activation="relu", b=0.0):
+    return Network([hidden_W, W], [hidden_b, [b]], [activation])
 
 
 def test_two_relus_that_cancel_the_kink_make_one_linear_region():

@@ -60,7 +60,9 @@ def central_arrangement(m: int, d: int) -> int:
     return 2 * sum(math.comb(m - 1, i) for i in range(d)) if m and d else 1
 
 
-def lines_in_box(W: ArrayLike, b: ArrayLike, low: ArrayLike, high: ArrayLike) -> int:
+def lines_in_box(
+    W: ArrayLike | tuple, b: ArrayLike | tuple, low: ArrayLike | tuple, high: ArrayLike | tuple
+) -> int:
     """Regions that the lines W x + b = 0 make of a rectangle: exactly, in rational numbers.
 
     1 + (lines that cross it) + (for each crossing inside, the lines through it less one). W is

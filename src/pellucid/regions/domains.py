@@ -55,7 +55,7 @@ class _Affine:
         """Whether the coordinates are the inputs themselves."""
         return False
 
-    def to_input(self, coordinates: ArrayLike) -> Float64[Array, "*n d_in"]:
+    def to_input(self, coordinates: ArrayLike | tuple) -> Float64[Array, "*n d_in"]:
         """The points of the input space with the given coordinates, (n, d) or (d,)."""
         p = _finite(coordinates, "coordinates")
         if p.ndim not in (1, 2) or p.shape[-1] != self.dimension:
@@ -64,7 +64,7 @@ class _Affine:
             )
         return p.copy() if self.is_coordinate else self.origin + p @ self.axes
 
-    def to_coordinates(self, x: ArrayLike) -> Float64[Array, "*n d"]:
+    def to_coordinates(self, x: ArrayLike | tuple) -> Float64[Array, "*n d"]:
         """The coordinates of points x of the input space, (n, d_in) or (d_in,).
 
         A point off the plane or segment is projected onto it, orthogonally.
@@ -93,7 +93,7 @@ class Segment(_Affine):
     a: Float64[Array, " d_in"]
     b: Float64[Array, " d_in"]
 
-    def __init__(self, a: ArrayLike, b: ArrayLike):
+    def __init__(self, a: ArrayLike | tuple, b: ArrayLike | tuple):
         a, b = _point(a, "a"), _point(b, "b")
         _same_length(a=a, b=b)
         with np.errstate(over="ignore"):
@@ -128,7 +128,13 @@ class Plane(_Affine):
     v: Float64[Array, " d_in"]
     extent: Float64[Array, "2 2"]
 
-    def __init__(self, origin: ArrayLike, u: ArrayLike, v: ArrayLike, extent: ArrayLike = 1.0):
+    def __init__(
+        self,
+        origin: ArrayLike | tuple,
+        u: ArrayLike | tuple,
+        v: ArrayLike | tuple,
+        extent: ArrayLike | tuple = 1.0,
+    ):
         origin, u, v = _point(origin, "origin"), _point(u, "u"), _point(v, "v")
         _same_length(origin=origin, u=u, v=v)
         extent = _finite(extent, "extent")
@@ -164,7 +170,7 @@ class Box(_Affine):
     low: Float64[Array, " d"]
     high: Float64[Array, " d"]
 
-    def __init__(self, low: ArrayLike, high: ArrayLike):
+    def __init__(self, low: ArrayLike | tuple, high: ArrayLike | tuple):
         low, high = _point(low, "low"), _point(high, "high")
         _same_length(low=low, high=high)
         _check_order(low, high, "box")
@@ -218,7 +224,7 @@ class Face(_Affine):
 Domain = Segment | Plane | Box | Space | Face
 
 
-def _finite(values: ArrayLike, name: str) -> Array:
+def _finite(values: ArrayLike | tuple, name: str) -> Array:
     try:
         array = np.array(values, np.float64)
     except (TypeError, ValueError):
@@ -228,7 +234,7 @@ def _finite(values: ArrayLike, name: str) -> Array:
     return array
 
 
-def _point(values: ArrayLike, name: str) -> Float64[Array, " d"]:
+def _point(values: ArrayLike | tuple, name: str) -> Float64[Array, " d"]:
     array = np.atleast_1d(_finite(values, name))
     if array.ndim != 1 or not len(array):
         raise InvalidInput(f"{name} has shape {array.shape}; it must be one point: (d,).")

@@ -139,7 +139,7 @@ class Explanation:
         )
 
 
-def explain(network: Network, x: ArrayLike) -> Explanation:
+def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
     """The affine map that the network applies at one point x (d_in,), and its region.
 
     Computed by a forward pass in float64 that carries the map along; nothing is sampled. Where x

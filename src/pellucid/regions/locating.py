@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 
 
-def locate(regions: "LinearRegions", coordinates: ArrayLike) -> Int[Array, " points"]:
+def locate(regions: "LinearRegions", coordinates: ArrayLike | tuple) -> Int[Array, " points"]:
     """`LinearRegions.locate`."""
     packed, domain = regions._get("packed_patterns"), regions.domain
     x = np.atleast_2d(domain.to_input(coordinates))

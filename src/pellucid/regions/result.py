@@ -1,9 +1,10 @@
 """What `linear_regions` returns."""
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -141,17 +142,15 @@ class LinearRegions:
             return np.empty((0, self.domain.dimension))
         return np.add.reduceat(vertices, offsets[:-1]) / np.diff(offsets)[:, None]
 
-    def polytope(self, i: int) -> Float64[Array, "corners d"]:
+    def polytope(self, i: SupportsIndex) -> Float64[Array, "corners d"]:
         """The vertices of region i, in coordinates of the domain."""
-        offsets = self._get("offsets")
-        i = self._index(i)
-        return self._get("vertices")[offsets[i] : offsets[i + 1]]
+        offsets, k = self._get("offsets"), self._index(i)
+        return self._get("vertices")[offsets[k] : offsets[k + 1]]
 
-    def facets_of(self, i: int) -> Int[Array, " facets"]:
+    def facets_of(self, i: SupportsIndex) -> Int[Array, " facets"]:
         """What the facets of region i lie on: switches, or -1 - side."""
-        offsets = self._get("facet_offsets")
-        i = self._index(i)
-        return self._get("facets")[offsets[i] : offsets[i + 1]]
+        offsets, k = self._get("facet_offsets"), self._index(i)
+        return self._get("facets")[offsets[k] : offsets[k + 1]]
 
     # ---- how they lie together
 
@@ -178,7 +177,7 @@ class LinearRegions:
 
         return affine_maps_of(self)
 
-    def locate(self, coordinates: ArrayLike) -> Int[Array, " points"]:
+    def locate(self, coordinates: ArrayLike | tuple) -> Int[Array, " points"]:
         """The region that holds each point, (m, d) or (d,) in coordinates of the domain; -1: none.
 
         A point on a boundary belongs to the region with the bit 0 there, as a tie is inactive.
@@ -194,18 +193,17 @@ class LinearRegions:
     def __len__(self) -> int:
         return self.n_activation_regions
 
-    def __getitem__(self, i: int) -> LinearRegion:
-        i = self._index(i)
-        pattern = np.unpackbits(
-            self._get("packed_patterns")[i], count=self.n_switches, bitorder="little"
-        ).astype(bool)
+    def __getitem__(self, i: SupportsIndex) -> LinearRegion:
+        k = self._index(i)
+        packed = self._get("packed_patterns")[k]
+        pattern = np.unpackbits(packed, count=self.n_switches, bitorder="little").astype(bool)
         return LinearRegion(
-            index=i,
+            index=k,
             pattern=pattern,
-            vertices=self.polytope(i),
-            slope=self.slope[i],
-            intercept=self.intercept[i],
-            volume=float(self.volume[i]),
+            vertices=self.polytope(k),
+            slope=self.slope[k],
+            intercept=self.intercept[k],
+            volume=float(self.volume[k]),
         )
 
     def __iter__(self) -> Iterator[LinearRegion]:
@@ -270,8 +268,8 @@ class LinearRegions:
             )
         raise InvalidInput("only a count was asked for; use count_only=False.")
 
-    def _index(self, i: int) -> int:
-        n = len(self)
-        if not -n <= i < n:
-            raise IndexError(f"region {i} of {n}")
-        return int(i) % n
+    def _index(self, i: SupportsIndex) -> int:
+        n, k = len(self), operator.index(i)
+        if not -n <= k < n:
+            raise IndexError(f"region {k} of {n}")
+        return k % n
