@@ -1,7 +1,7 @@
 """`linear_regions`: the exact pieces of a piecewise-linear network on a domain."""
 
 import os
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 
@@ -19,9 +19,9 @@ def linear_regions(
     network: Network,
     domain: Domain,
     *,
-    limit: int | None = None,
-    seconds: float | None = None,
-    threads: int | None = None,
+    limit: SupportsIndex | None = None,
+    seconds: SupportsFloat | None = None,
+    threads: SupportsIndex | None = None,
     count_only: bool = False,
     exact: bool = True,
 ) -> LinearRegions:
@@ -65,7 +65,9 @@ def linear_regions(
 
 def _on_plane(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
     found = subdivision.subdivide_plane(
-        *_layers(chain),
+        chain.weights,
+        chain.biases,
+        chain.pieces,
         domain.origin,
         domain.axes[0],
         domain.axes[1],
@@ -100,16 +102,15 @@ _SUBDIVISIONS = {1: _on_line, 2: _on_plane}
 
 
 def _subdivide(chain: Chain, domain: Domain, options: dict) -> Any:
-    if not hasattr(subdivision, "subdivide_box"):
+    kernel = getattr(subdivision, "subdivide_affine_box", None)
+    if kernel is None:
         raise InvalidInput(
             f"regions in {domain.dimension} dimensions are not built yet; use a Plane or a 2-D Box."
         )
-    where = domain.origin, domain.axes, domain.rest, domain.low, domain.high
-    return subdivision.subdivide_affine_box(*_layers(chain), *where, **options)
-
-
-def _layers(chain: Chain) -> tuple:
-    return chain.weights, chain.biases, chain.pieces
+    layers = chain.weights, chain.biases, chain.pieces
+    return kernel(
+        *layers, domain.origin, domain.axes, domain.rest, domain.low, domain.high, **options
+    )
 
 
 def _result(network: Network, domain: Domain, found: Any, **arrays: Array | None) -> LinearRegions:

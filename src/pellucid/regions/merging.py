@@ -116,7 +116,7 @@ class Equality:
 def effective_pieces(chain: Chain, packed: Array) -> Array:
     """On which piece each unit is, 255 for one with no path to the output that is not 0."""
     weights = (*chain.weights, chain.output_weight)
-    reach: Array = np.ones((len(packed), chain.d_out), bool)
+    reach = np.ones((len(packed), chain.d_out), bool)
     found = []
     for layer in reversed(range(len(chain.weights))):
         W, pieces = weights[layer + 1] != 0, chain.pieces[layer]
@@ -124,7 +124,7 @@ def effective_pieces(chain: Chain, packed: Array) -> Array:
         bits = bits_of(packed, chain.first[layer], chain.first[layer + 1])
         number = piece_numbers(bits, pieces) if pieces.kinks else np.zeros(reach.shape, np.uint8)
         found.append(np.where(reach, number, 255).astype(np.uint8))
-        reach &= np.array([slope != 0 for slope in pieces.slopes])[number]
+        reach &= np.array(pieces.slopes)[number] != 0
     return np.concatenate(found[::-1], axis=1) if found else np.empty((len(packed), 0), np.uint8)
 
 
