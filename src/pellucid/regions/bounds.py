@@ -75,7 +75,8 @@ def lines_in_box(
             f"W has shape {rows[0].shape} and b has shape {rows[1].shape}; lines need (m, 2), (m,)."
         )
     lines = {
-        _normal_form(*row, c) for row, c in zip(rows[0].tolist(), rows[1].tolist(), strict=True)
+        _normal_form(row[0], row[1], c)
+        for row, c in zip(rows[0].tolist(), rows[1].tolist(), strict=True)
     }
     lines = [line for line in lines if line is not None and _crosses(line, sides)]
     through: dict[tuple, set] = {}

@@ -38,7 +38,7 @@ def pattern_at(chain: Chain, x: Array) -> Array:
         z = h @ W.T + b
         above = z[:, :, None] > np.array(pieces.kinks)  # a tie is inactive
         number = above.sum(axis=2)
-        bits.append(above.reshape(len(z), -1))
+        bits.append(above.reshape(len(z), z.shape[1] * len(pieces.kinks)))
         h = np.array(pieces.slopes)[number] * z + np.array(pieces.intercepts)[number]
     joint = np.concatenate(bits, axis=1) if bits else np.zeros((len(x), 0), bool)
     return np.packbits(joint, axis=1, bitorder="little")

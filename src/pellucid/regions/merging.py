@@ -131,7 +131,7 @@ def effective_pieces(chain: Chain, packed: Array) -> Array:
 def _through(reach: Array, W: Array) -> Array:
     """Units from which some unit that reaches the output is fed; W (units after, units)."""
     if W.all():
-        return np.broadcast_to(reach.any(axis=1)[:, None], (len(reach), W.shape[1])).copy()
+        return np.repeat(reach.any(axis=1, keepdims=True), W.shape[1], axis=1)
     return reach.astype(np.float32) @ W.astype(np.float32) > 0
 
 
