@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from .network import initialize as initialize
     from .network import load as load
     from .network import save as save
+    from .regions import Box as Box
+    from .regions import Explanation as Explanation
+    from .regions import LinearRegion as LinearRegion
+    from .regions import LinearRegions as LinearRegions
+    from .regions import Plane as Plane
+    from .regions import Segment as Segment
+    from .regions import Space as Space
+    from .regions import explain as explain
+    from .regions import linear_regions as linear_regions
     from .report import write_report as write_report
     from .training import Grid as Grid
     from .training import History as History
@@ -31,7 +40,10 @@ if TYPE_CHECKING:
     from .training import train as train
     from .training import train_many as train_many
 
-_PACKAGES = ("datasets", "likelihoods", "network", "plot", "training", "diagnosis", "report")
+_PACKAGES = (
+    *("datasets", "likelihoods", "network", "plot", "regions"),
+    *("training", "diagnosis", "report"),
+)
 _PUBLIC = {
     "_errors": (
         "InvalidFile",
@@ -44,6 +56,17 @@ _PUBLIC = {
     ),
     "diagnosis": ("Recipe", "Verdict", "diagnose"),
     "network": ("Activation", "Network", "initialize", "load", "save"),
+    "regions": (
+        "Box",
+        "Explanation",
+        "LinearRegion",
+        "LinearRegions",
+        "Plane",
+        "Segment",
+        "Space",
+        "explain",
+        "linear_regions",
+    ),
     "report": ("write_report",),
     "training": ("Grid", "History", "Run", "train", "train_many"),
 }

@@ -23,6 +23,8 @@ namespace avx2 { extern const PlaneKernel plane_kernel; }
 namespace avx512 { extern const PlaneKernel plane_kernel; }
 #endif
 
+void bind_maps(nb::module_&);
+
 namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -157,6 +159,7 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
 NB_MODULE(_regions, m) {
     using namespace pellucid;
     m.doc() = "The compiled region kernels; use them through pellucid._kernels.subdivision.";
+    bind_maps(m);
     m.def("instruction_set", [] { return choose().isa; });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;

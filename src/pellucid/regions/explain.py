@@ -1,0 +1,201 @@
+"""`explain`: what a network does at one point, and how far it does the same."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import InvalidInput
+from .._shapes import Array, Bool, Float64
+from ..network import Network
+from .chain import Chain, chain_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """The affine map that a network applies at x, and the region on which it applies it.
+
+    On the region f = slope x + intercept. `active[l]` says which units of hidden layer l are above
+    their kink (both kinks for hardtanh: see `pattern`). A tie counts as inactive.
+
+    `switch_slope` and `switch_value` are the functions s = z - kink of all switches on the region,
+    at x; the region is where their signs stay.
+    """
+
+    network: Network
+    x: Float64[Array, " d_in"]
+    outputs: Float64[Array, " d_out"]
+    slope: Float64[Array, "d_out d_in"]
+    intercept: Float64[Array, " d_out"]
+    pattern: Bool[Array, " n_switches"]
+    switch_slope: Float64[Array, "n_switches d_in"]
+    switch_value: Float64[Array, " n_switches"]
+
+    @property
+    def predicted(self) -> int:
+        """The class: the largest output, or with one output 1 where it is positive."""
+        if len(self.outputs) == 1:
+            return int(self.outputs[0] > 0)
+        return int(self.outputs.argmax())
+
+    @property
+    def active(self) -> tuple[Bool[Array, " width"], ...]:
+        """For each layer with kinks, which units are above their (last) kink."""
+        chain = chain_of(self.network)
+        found = []
+        for layer, (b, pieces) in enumerate(zip(chain.biases, chain.pieces, strict=True)):
+            bits = self.pattern[chain.first[layer] : chain.first[layer + 1]]
+            kinks = len(pieces.kinks)
+            found.append(bits[kinks - 1 :: kinks] if kinks else np.ones(len(b), bool))
+        return tuple(found)
+
+    # ---- how far the map holds
+
+    @cached_property
+    def kink_distances(self) -> Float64[Array, " n_switches"]:
+        """Distance from x to each switch's hyperplane on this region: |s| / |slope of s|."""
+        norm = np.linalg.norm(self.switch_slope, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(norm > 0, np.abs(self.switch_value) / norm, np.inf)
+
+    @property
+    def kink_distance(self) -> float:
+        """Euclidean distance to the nearest kink in any direction; the map holds on that ball."""
+        return float(self.kink_distances.min(initial=np.inf))
+
+    @property
+    def nearest_kink(self) -> tuple[int, int, int] | None:
+        """(layer, unit, kink) of the nearest kink, counted from 0; None where there is none."""
+        if not np.isfinite(self.kink_distance):
+            return None
+        layer, unit, kink = chain_of(self.network).switches[self.kink_distances.argmin()]
+        return int(layer), int(unit), int(kink)
+
+    @cached_property
+    def kink_along(self) -> Float64[Array, "d_in 2"]:
+        """How far each input alone can fall, and rise, until a kink is reached; inf: for ever."""
+        toward = np.where(self.pattern, -1.0, 1.0)[:, None] * self.switch_slope
+        gap = np.abs(self.switch_value)[:, None]
+        return _first_zero(gap, toward)
+
+    @cached_property
+    def class_along(self) -> Float64[Array, "d_in 2"]:
+        """How far each input alone can fall, and rise, until the predicted class changes.
+
+        inf where a kink comes first: this map then does not say.
+        """
+        f, A, k = self.outputs, self.slope, self.predicted
+        if len(f) == 1:
+            sign = 1.0 if k else -1.0
+            gap, toward = sign * f[:, None], -sign * A
+        else:
+            others = np.arange(len(f)) != k
+            gap, toward = (f[k] - f[others])[:, None], A[others] - A[k]
+        found = _first_zero(gap, toward)
+        return np.where(found <= self.kink_along, found, np.inf)
+
+    @cached_property
+    def inscribed_radius(self) -> float:
+        """Radius of the largest ball in the region, by a linear program (HiGHS); inf: no end."""
+        from scipy.optimize import linprog
+
+        norm = np.linalg.norm(self.switch_slope, axis=1)
+        sign = np.where(self.pattern, -1.0, 1.0)
+        used = norm > 0
+        if not used.any():
+            return np.inf
+        # sign (s(x) + A y) + r |A| <= 0 for the center x + y
+        A = np.column_stack([sign[:, None] * self.switch_slope, norm])[used]
+        cost = np.append(np.zeros(len(self.x)), -1.0)
+        limits = [(None, None)] * len(self.x) + [(0, None)]
+        found = linprog(cost, A_ub=A, b_ub=(-sign * self.switch_value)[used], bounds=limits)
+        if found.status == 3:
+            return np.inf
+        return float(found.x[-1]) if found.status == 0 else 0.0
+
+    # ---- as a table
+
+    def to_frame(self) -> Any:
+        """Return one row per input as a polars DataFrame.
+
+        Columns: input, x, slope_k of output k, and how far the input alone can fall and rise until
+        a kink, and until the class changes, is reached (kink_below, kink_above, class_below,
+        class_above).
+        """
+        import polars as pl
+
+        columns: dict[str, Array] = {"input": np.arange(len(self.x)), "x": self.x}
+        columns |= {f"slope_{k}": row for k, row in enumerate(self.slope)}
+        for name, table in (("kink", self.kink_along), ("class", self.class_along)):
+            columns |= {f"{name}_below": table[:, 0], f"{name}_above": table[:, 1]}
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation(class {self.predicted}, {int(self.pattern.sum())} of "
+            f"{len(self.pattern)} bits set, nearest kink at {self.kink_distance:.4g})"
+        )
+
+
+def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
+    """The affine map that the network applies at one point x (d_in,), and its region.
+
+    Computed by a forward pass in float64 that carries the map along; nothing is sampled. Where x
+    lies on a kink, the map is that of the inactive side.
+
+    Raises UnsupportedLayer for a smooth activation, and InvalidInput where x is not one finite
+    point.
+    """
+    chain = chain_of(network)
+    try:
+        point = np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        point = np.empty(0)
+    if point.shape != (chain.d_in,) or not np.isfinite(point).all():
+        raise InvalidInput(
+            f"x is {_described(point)}; explain needs one point of {chain.d_in} finite numbers."
+        )
+    slopes, values, A, h = _carry(chain, point)
+    outputs = chain.output_weight @ h + chain.output_bias
+    slope = chain.output_weight @ A
+    return Explanation(
+        network=network,
+        x=point,
+        outputs=outputs,
+        slope=slope,
+        intercept=outputs - slope @ point,
+        pattern=values > 0,
+        switch_slope=slopes,
+        switch_value=values,
+    )
+
+
+def _carry(chain: Chain, x: Array) -> tuple[Array, Array, Array, Array]:
+    """Slopes and values of all switches at x, and those of the last layer's outputs."""
+    A, h = np.eye(len(x)), x
+    slopes, values = [np.empty((0, len(x)))], [np.empty(0)]
+    for W, b, pieces in zip(chain.weights, chain.biases, chain.pieces, strict=True):
+        z, A = W @ h + b, W @ A
+        s = z[:, None] - np.array(pieces.kinks)
+        slopes.append(np.repeat(A, len(pieces.kinks), axis=0))
+        values.append(s.ravel())
+        number = (s > 0).sum(axis=1)  # a tie is inactive
+        slope, intercept = np.array(pieces.slopes)[number], np.array(pieces.intercepts)[number]
+        h, A = slope * z + intercept, slope[:, None] * A
+    return np.concatenate(slopes), np.concatenate(values), A, h
+
+
+def _first_zero(gap: Array, toward: Array) -> Array:
+    """Least gap / rate over the rows, moving each coordinate down and up; (d_in, 2)."""
+    rates = np.stack([-toward, toward], axis=2)  # rows, d_in, (down, up)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.where(rates > 0, gap[:, :, None] / rates, np.inf)
+    return steps.min(axis=0, initial=np.inf)
+
+
+def _described(point: Array) -> str:
+    if point.size and not np.isfinite(point).all():
+        return f"not finite (it holds {point[~np.isfinite(point)][0]})"
+    return f"of shape {point.shape}"

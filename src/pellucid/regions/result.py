@@ -1,0 +1,275 @@
+"""What `linear_regions` returns."""
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import InvalidInput
+from .._shapes import Array, Bool, Float64, Int
+from ..network import Network
+from .chain import Chain, chain_of
+from .domains import Domain, Space
+from .maps import Maps, compose
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRegion:
+    """One activation region: where it is and what the network does there.
+
+    On it f = slope p + intercept, with p the coordinates of the domain.
+    """
+
+    index: int
+    pattern: Bool[Array, " n_switches"]
+    vertices: Float64[Array, "corners d"]
+    slope: Float64[Array, "d_out d"]
+    intercept: Float64[Array, " d_out"]
+    volume: float
+
+    def __repr__(self) -> str:
+        return (
+            f"LinearRegion({self.index}: {len(self.vertices)} vertices, volume {self.volume:.4g}, "
+            f"{int(self.pattern.sum())} of {len(self.pattern)} bits set)"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRegions:
+    """The activation regions of a network on a domain, and the linear regions that they make up.
+
+    Regions are numbered as they were found. `vertices` are in coordinates of the domain; region i
+    has the rows `offsets[i]` to `offsets[i + 1]`, in two dimensions counterclockwise. `facets`
+    names what each facet of a region lies on, rows `facet_offsets[i]` to `facet_offsets[i + 1]`: a
+    switch, or -1 - side, where sides 2 k and 2 k + 1 are low and high of coordinate k. In two
+    dimensions facet j is the edge from vertex j to the next, in one dimension it is vertex j, and
+    above two bit j of a vertex's words in `tight` says that it lies on facet j of its region. A
+    coordinate of a vertex is at most `vertex_error` off.
+
+    The switches are the (unit, kink) pairs of all layers, `switches` names them. Bit i of a
+    region's pattern is 1 where switch i is above its kink, and 0 where it is below, or on it
+    everywhere.
+
+    `complete` is False where `limit` or `seconds` ended the search: some regions are missing then,
+    and the number of activation regions is a lower bound. Signs were decided `by_filter` (proved in
+    floating point), `by_exact` (in exact numbers) or not at all (`undecided`). Arrays are None
+    after count_only=True.
+    """
+
+    network: Network
+    domain: Domain
+    n_activation_regions: int
+    packed_patterns: Array | None  # uint8 (n, bytes), bit i % 8 of byte i // 8
+    vertices: Array | None  # float64 (corners, d)
+    offsets: Array | None  # int64 (n + 1)
+    facets: Array | None  # int32 (facets)
+    facet_offsets: Array | None  # int64 (n + 1)
+    vertex_error: float
+    by_filter: int
+    by_exact: int
+    undecided: int
+    complete: bool
+    tight: Array | None = None  # uint64 (corners, words), above two dimensions
+
+    # ---- how sure it is
+
+    @property
+    def certified(self) -> bool:
+        """Whether every sign was proved, so that the regions found are right."""
+        return self.undecided == 0
+
+    # ---- counts
+
+    @cached_property
+    def n_linear_regions(self) -> int:
+        """Maximal sets of regions, connected through facets, with one affine map: exact."""
+        return int(self.linear_region.max(initial=-1)) + 1
+
+    @cached_property
+    def n_affine_maps(self) -> int:
+        """Different affine maps that the network applies on the domain: exact."""
+        return int(self.affine_map.max(initial=-1)) + 1
+
+    # ---- each region
+
+    @property
+    def n_switches(self) -> int:
+        """Number of (unit, kink) pairs."""
+        return self._chain.n_switches
+
+    @property
+    def switches(self) -> Int[Array, "n_switches 3"]:
+        """Layer, unit and kink of every switch, counted from 0."""
+        return self._chain.switches
+
+    @property
+    def patterns(self) -> Bool[Array, "n n_switches"]:
+        """The patterns, one boolean for each switch."""
+        packed = self._get("packed_patterns")
+        return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
+
+    @property
+    def points(self) -> Float64[Array, "corners d_in"]:
+        """The vertices in the input space."""
+        return self.domain.to_input(self._get("vertices"))
+
+    @property
+    def slope(self) -> Float64[Array, "n d_out d"]:
+        """Slope of every region's map, by coordinates of the domain: f = slope p + intercept."""
+        return self._maps.slope
+
+    @property
+    def intercept(self) -> Float64[Array, "n d_out"]:
+        """Intercept of every region's map."""
+        return self._maps.intercept
+
+    @cached_property
+    def volume(self) -> Float64[Array, " n"]:
+        """Length, area or volume of every region, in the input space."""
+        from .geometry import volumes
+
+        return volumes(self) * self.domain.scale
+
+    @cached_property
+    def center(self) -> Float64[Array, "n d"]:
+        """The mean of every region's vertices: a point inside it, in coordinates of the domain."""
+        vertices, offsets = self._get("vertices"), self._get("offsets")
+        if not len(self):
+            return np.empty((0, self.domain.dimension))
+        return np.add.reduceat(vertices, offsets[:-1]) / np.diff(offsets)[:, None]
+
+    def polytope(self, i: SupportsIndex) -> Float64[Array, "corners d"]:
+        """The vertices of region i, in coordinates of the domain."""
+        offsets, k = self._get("offsets"), self._index(i)
+        return self._get("vertices")[offsets[k] : offsets[k + 1]]
+
+    def facets_of(self, i: SupportsIndex) -> Int[Array, " facets"]:
+        """What the facets of region i lie on: switches, or -1 - side."""
+        offsets, k = self._get("facet_offsets"), self._index(i)
+        return self._get("facets")[offsets[k] : offsets[k + 1]]
+
+    # ---- how they lie together
+
+    @cached_property
+    def adjacency(self) -> Int[Array, "pairs 2"]:
+        """Pairs of regions (i < j) that share a facet, in ascending order."""
+        from .adjacency import adjacent_pairs
+        from .whole import pairs_in_space
+
+        in_space = isinstance(self.domain, Space)
+        return pairs_in_space(self) if in_space else adjacent_pairs(self)
+
+    @cached_property
+    def linear_region(self) -> Int[Array, " n"]:
+        """The linear region that each activation region belongs to, numbered from 0."""
+        from .merging import linear_regions_of
+
+        return linear_regions_of(self)
+
+    @cached_property
+    def affine_map(self) -> Int[Array, " n"]:
+        """A number for the affine map of each region; equal numbers are equal maps, exactly."""
+        from .merging import affine_maps_of
+
+        return affine_maps_of(self)
+
+    def locate(self, coordinates: ArrayLike | tuple) -> Int[Array, " points"]:
+        """The region that holds each point, (m, d) or (d,) in coordinates of the domain; -1: none.
+
+        A point on a boundary belongs to the region with the bit 0 there, as a tie is inactive.
+        Within rounding of a boundary the answer is a region whose closure holds the point to
+        rounding. -1 outside the domain, and in what an incomplete result left out.
+        """
+        from .locating import locate
+
+        return locate(self, coordinates)
+
+    # ---- as a sequence and as a table
+
+    def __len__(self) -> int:
+        return self.n_activation_regions
+
+    def __getitem__(self, i: SupportsIndex) -> LinearRegion:
+        k = self._index(i)
+        packed = self._get("packed_patterns")[k]
+        pattern = np.unpackbits(packed, count=self.n_switches, bitorder="little").astype(bool)
+        return LinearRegion(
+            index=k,
+            pattern=pattern,
+            vertices=self.polytope(k),
+            slope=self.slope[k],
+            intercept=self.intercept[k],
+            volume=float(self.volume[k]),
+        )
+
+    def __iter__(self) -> Iterator[LinearRegion]:
+        return (self[i] for i in range(len(self)))
+
+    def to_frame(self) -> Any:
+        """Return one row per activation region as a polars DataFrame.
+
+        Columns: region, linear_region, volume, vertices (how many), active (bits set), the center
+        (p_0, ...), slope_k_i and intercept_k of output k by coordinate i.
+        """
+        import polars as pl
+
+        columns: dict[str, Array] = {
+            "region": np.arange(len(self)),
+            "linear_region": self.linear_region,
+            "volume": self.volume,
+            "vertices": np.diff(self._get("offsets")),
+            "active": np.bitwise_count(self._get("packed_patterns")).sum(axis=1, dtype=np.int64),
+        }
+        d, d_out = self.domain.dimension, self.network.d_out
+        columns |= {f"p_{i}": self.center[:, i] for i in range(d)}
+        columns |= {f"slope_{k}_{i}": self.slope[:, k, i] for k in range(d_out) for i in range(d)}
+        columns |= {f"intercept_{k}": self.intercept[:, k] for k in range(d_out)}
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        n = self.n_activation_regions
+        parts = [f"{n} activation region{'s' if n != 1 else ''} on {self.domain!r}"]
+        if not self.complete:
+            parts.append("incomplete")
+        parts.append("certified" if self.certified else f"{self.undecided} signs undecided")
+        return f"LinearRegions({', '.join(parts)})"
+
+    # ---- inside
+
+    @cached_property
+    def _chain(self) -> Chain:
+        return chain_of(self.network)
+
+    @cached_property
+    def _maps(self) -> Maps:
+        return compose(self._chain, self.domain, self._get("packed_patterns"))
+
+    @cached_property
+    def _bounding_boxes(self) -> tuple[Array, Array]:
+        if isinstance(self.domain, Space):
+            shape = len(self), self.domain.dimension
+            return np.full(shape, -np.inf), np.full(shape, np.inf)
+        vertices, starts = self._get("vertices"), self._get("offsets")[:-1]
+        if not len(self):
+            return np.empty((0, self.domain.dimension)), np.empty((0, self.domain.dimension))
+        return np.minimum.reduceat(vertices, starts), np.maximum.reduceat(vertices, starts)
+
+    def _get(self, name: str) -> Array:
+        array = getattr(self, name)
+        if array is not None:
+            return array
+        if isinstance(self.domain, Space) and self.packed_patterns is not None:
+            raise InvalidInput(
+                f"{name}: regions of the whole space have no list of vertices; use a Box."
+            )
+        raise InvalidInput("only a count was asked for; use count_only=False.")
+
+    def _index(self, i: SupportsIndex) -> int:
+        n, k = len(self), operator.index(i)
+        if not -n <= k < n:
+            raise IndexError(f"region {k} of {n}")
+        return k % n

@@ -1,0 +1,119 @@
+"""What a network does at one point."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from regions.networks import random_network
+
+from pellucid import InvalidInput, Network, UnsupportedLayer, explain
+
+
+def worked():
+    """Two units, x and y - 1 in the first layer; outputs relu(x) and relu(y - 1) + 1/2."""
+    return Network([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[0, -1], [0, 0.5]], ["relu"])
+
+
+def test_a_point_by_hand():
+    at = explain(worked(), [2, 3])
+    assert at.outputs.tolist() == [2, 2.5]
+    assert at.predicted == 1
+    assert at.slope.tolist() == [[1, 0], [0, 1]]
+    assert at.intercept.tolist() == [0, -0.5]
+    assert [a.tolist() for a in at.active] == [[True, True]]
+    assert at.kink_distances.tolist() == [2, 2]
+    assert (at.kink_distance, at.nearest_kink) == (2, (0, 0, 0))
+    assert at.kink_along.tolist() == [[2, np.inf], [2, np.inf]]
+    # x must rise, or y fall, by 1/2
+    assert at.class_along.tolist() == [[np.inf, 0.5], [0.5, np.inf]]
+    assert at.inscribed_radius == np.inf
+    assert repr(at) == "Explanation(class 1, 2 of 2 bits set, nearest kink at 2)"
+
+
+def test_a_tie_is_inactive():
+    at = explain(worked(), [0, 1])
+    assert not at.pattern.any()
+    assert at.slope.tolist() == [[0, 0], [0, 0]]
+    assert at.kink_distance == 0
+    # Falling, the inputs stay in the region; rising they leave it at once.
+    assert at.kink_along.tolist() == [[np.inf, 0], [np.inf, 0]]
+
+
+def test_a_class_change_behind_a_kink_is_not_told():
+    network = Network([[[1]], [[1]]], [[0], [-1]], ["relu"])
+    at = explain(network, [3])
+    assert at.predicted == 1
+    assert at.class_along.tolist() == [[2, np.inf]]
+    at = explain(network, [-1])
+    assert at.predicted == 0
+    assert at.kink_along.tolist() == [[np.inf, 1]]
+    assert at.class_along.tolist() == [[np.inf, np.inf]]
+
+
+def test_the_largest_ball_in_a_region():
+    # |x| <= 1, |y| <= 2: hardtanh in both inputs
+    network = Network([[[1, 0], [0, 0.5]], [[1, 1]]], [[0, 0], [0]], ["hardtanh"])
+    at = explain(network, [0.5, 1])
+    assert at.inscribed_radius == pytest.approx(1)
+    assert at.kink_distance == 0.5
+    assert at.pattern.tolist() == [True, False, True, False]
+    assert [a.tolist() for a in at.active] == [[False, False]]
+
+
+def test_a_unit_that_vanishes_identically_is_no_kink():
+    network = Network([[[0, 0], [1, 0]], [[1, 1]]], [[0, 2], [0]], ["relu"])
+    assert explain(network, [0, 0]).kink_distance == 2
+
+
+def test_a_linear_network_has_no_kink():
+    at = explain(Network([[[1, 2]]], [[3]]), [1, 1])
+    assert (at.kink_distance, at.nearest_kink, at.inscribed_radius) == (np.inf, None, np.inf)
+    assert at.class_along[0].tolist() == [6, np.inf]
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["relu", "abs", "hardtanh", "leaky_relu"]))
+def test_the_map_holds_just_inside_all_distances_and_fails_beyond(seed, activation):
+    network = random_network([3, 6, 5, 3], activation, seed=seed)
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=3)
+    at = explain(network, x)
+    assert np.allclose(at.outputs, network(x))
+
+    def same(y):
+        return np.array_equal(explain(network, y).pattern, at.pattern)
+
+    direction = rng.normal(size=3)
+    ball = x + 0.999 * at.kink_distance * direction / np.linalg.norm(direction)
+    assert same(ball)
+    assert np.allclose(at.slope @ ball + at.intercept, network(ball))
+    for i in range(3):
+        for side, sign in enumerate((-1, 1)):
+            step = sign * np.eye(3)[i]
+            kink, change = at.kink_along[i, side], at.class_along[i, side]
+            if np.isfinite(kink):
+                assert same(x + kink * 0.999 * step)
+                assert not same(x + (kink * 1.001 + 1e-12) * step)
+            if np.isfinite(change):
+                assert network(x + change * 0.999 * step).argmax() == at.predicted
+                if change * 1.001 < kink:
+                    assert network(x + change * 1.001 * step).argmax() != at.predicted
+    assert at.inscribed_radius >= at.kink_distance * (1 - 1e-9)
+
+
+def test_the_table_has_a_row_for_each_input():
+    frame = explain(random_network([3, 4, 2]), [1, 2, 3]).to_frame()
+    assert frame.columns == [
+        *("input", "x", "slope_0", "slope_1"),
+        *("kink_below", "kink_above", "class_below", "class_above"),
+    ]
+    assert frame["x"].to_list() == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("as_users_run")
+def test_wrong_points_are_refused():
+    network = random_network([3, 4, 2])
+    for x, words in (([1, 2], "shape"), ([1, 2, np.nan], "holds nan"), ("abc", "shape")):
+        with pytest.raises(InvalidInput, match=words):
+            explain(network, x)
+    with pytest.raises(UnsupportedLayer, match="layer 1 of 2 has the activation gelu"):
+        explain(random_network([3, 4, 2], "gelu"), [1, 2, 3])
