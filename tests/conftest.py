@@ -25,3 +25,17 @@ def as_users_run():
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def isa(request, monkeypatch):
+    """Run the test once on each instruction set that this machine has."""
+    from pellucid._kernels import native_module
+
+    native = native_module()
+    assert native is not None, "the compiled kernel is not built: pip install -e ."
+    if request.param not in native.instruction_sets():  # no test can give a processor another set
+        pytest.skip(f"no {request.param} on this machine or in this build")
+    monkeypatch.setenv("PELLUCID_ISA", request.param)
+    assert native.instruction_set() == request.param
+    return request.param

@@ -136,16 +136,6 @@ def one_torch_thread():
     torch.set_num_threads(before)
 
 
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def isa(request, monkeypatch, native):
-    """Run the test once on each instruction set that this machine has."""
-    if request.param not in native.instruction_sets():
-        pytest.skip(f"no {request.param} on this machine or in this build")
-    monkeypatch.setenv("PELLUCID_ISA", request.param)
-    assert native.instruction_set() == request.param
-    return request.param
-
-
 @pytest.fixture(scope="session")
 def toolbox():
     """The functions above, for test modules (which cannot import each other)."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 

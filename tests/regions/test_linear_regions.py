@@ -200,16 +200,11 @@ def test_the_twin_composes_the_same_maps():
     assert np.allclose(norms, regions._maps.norms)
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
 def test_every_instruction_set_composes_the_same_maps(isa, monkeypatch):
     network = random_network([2, 40, 30, 2], seed=6)
-    before = linear_regions(network, SQUARE).slope
-    monkeypatch.setenv("PELLUCID_ISA", isa)
-    from pellucid._kernels.subdivision import regions_module
-
-    if isa not in regions_module().instruction_sets():
-        pytest.skip(f"no {isa} here")
-    assert np.abs(linear_regions(network, SQUARE).slope - before).max() < 1e-12
+    slope = linear_regions(network, SQUARE).slope
+    monkeypatch.setenv("PELLUCID_ISA", "baseline")
+    assert np.abs(slope - linear_regions(network, SQUARE).slope).max() < 1e-12
 
 
 # --- domains -------------------------------------------------------------------------------------

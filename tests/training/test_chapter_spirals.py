@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import pellucid
 
@@ -47,7 +48,6 @@ def test_at_least_eleven_of_the_twelve_accuracies_are_the_chapters(grid):
 
 @pytest.mark.parametrize("i", range(12))
 def test_losses_of_the_first_hundred_steps_are_pytorchs(grid, i):
-    torch = pytest.importorskip("torch")
     data = pellucid.datasets.spirals(600, seed=0)
     x, y = torch.tensor(data.X, dtype=torch.float32), torch.tensor(data.y)
     torch.manual_seed(grid[i].settings.seed)

@@ -14,7 +14,6 @@ from pellucid import InvalidInput, MissingDependency, PellucidWarning
 from pellucid.cli import run
 from pellucid.training import EXECUTORS, ray_executor
 
-pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of Ray's own files and sockets

@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 import pellucid
 from pellucid.network import read_metadata
-
-torch = pytest.importorskip("torch")
-
-from pellucid.training import torch_loop  # noqa: E402  (needs torch)
-from pellucid.training.parquet_rows import batches, find_files, moments, open_rows  # noqa: E402
-from pellucid.training.torch_distributed import main, read_history  # noqa: E402
-from pellucid.training.torch_tables import OPTIMIZERS  # noqa: E402
+from pellucid.training import torch_loop
+from pellucid.training.parquet_rows import batches, find_files, moments, open_rows
+from pellucid.training.torch_distributed import main, read_history
+from pellucid.training.torch_tables import OPTIMIZERS
 
 OFFSET, SCALE = [0, -3, 1e4], [1, 0.1, 1e3]
 

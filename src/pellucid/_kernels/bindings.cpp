@@ -379,12 +379,8 @@ NB_MODULE(_native, m) {
     m.attr("OPTIMIZERS") = nb::cast(optimizer_names);
     m.attr("SCHEDULES") = nb::cast(schedule_names);
     m.attr("FUNCTIONS") = nb::cast(function_names);
-    m.def("instruction_set", [] { return choose_kernels().isa(); });
-    m.def("instruction_sets", [] {
-        std::vector<std::string> names;
-        for (const Kernels& k : available_kernels()) names.push_back(k.isa());
-        return names;
-    });
+    m.def("instruction_set", &instruction_set);
+    m.def("instruction_sets", &instruction_sets);
     nb::class_<PythonJob>(m, "AnyJob");
     bind_type<float>(m.def_submodule("float32"));
     bind_type<double>(m.def_submodule("float64"));

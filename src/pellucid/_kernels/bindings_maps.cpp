@@ -1,16 +1,14 @@
 // compose_maps for Python, part of the module _regions.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdlib>
 #include <memory>
 #include <new>
-#include <string>
 #include <vector>
 
 #include "compose_maps.hpp"
+#include "instruction_sets.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -33,16 +31,6 @@ void need(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
 }
 
-// The instruction set of that name, as the subdivision uses.
-const ComposeKernel& kernel_for(const std::string& isa) {
-#if defined(PELLUCID_X86)
-    if (isa == "avx512") return avx512::compose_kernel;
-    if (isa == "avx2") return avx2::compose_kernel;
-#endif
-    (void)isa;
-    return baseline::compose_kernel;
-}
-
 nb::object array(size_t n, std::initializer_list<size_t> shape) {
     std::unique_ptr<double[]> data(new double[n > 0 ? n : 1]);
     double* at = data.get();
@@ -53,8 +41,7 @@ nb::object array(size_t n, std::initializer_list<size_t> shape) {
 nb::tuple compose(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                   const std::vector<std::vector<double>>& slopes,
                   const std::vector<std::vector<double>>& intercepts, Matrix first_map,
-                  Matrix output_weight, Vector output_bias, Bytes patterns,
-                  const std::string& isa) {
+                  Matrix output_weight, Vector output_bias, Bytes patterns) {
     const size_t L = W.size(), d_out = output_weight.shape(0), columns = first_map.shape(0);
     need(L > 0 && b.size() == L && slopes.size() == L && intercepts.size() == L,
          "one entry for each layer with kinks");
@@ -87,10 +74,11 @@ nb::tuple compose(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                                  int32_t(d_out), output_weight.data(), output_bias.data(),
                                  patterns.data(), int64_t(n), int64_t(patterns.shape(1))};
     double *to_maps = data(maps), *to_norms = data(norms);
+    const ComposeKernel& kernel = PELLUCID_KERNEL(instruction_set(), compose_kernel);
     bool done;
     {
         nb::gil_scoped_release released;
-        done = kernel_for(isa).compose(problem, to_maps, to_norms);
+        done = kernel.compose(problem, to_maps, to_norms);
     }
     if (!done) throw std::bad_alloc();
     return nb::make_tuple(maps, norms);
@@ -100,7 +88,7 @@ nb::tuple compose(const std::vector<Matrix>& W, const std::vector<Vector>& b,
 
 void bind_maps(nb::module_& m) {
     m.def("compose_maps", &compose, "weights"_a, "biases"_a, "slopes"_a, "intercepts"_a,
-          "first_map"_a, "output_weight"_a, "output_bias"_a, "patterns"_a, "isa"_a);
+          "first_map"_a, "output_weight"_a, "output_bias"_a, "patterns"_a);
 }
 
 }  // namespace pellucid

@@ -5,11 +5,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "instruction_sets.hpp"
 #include "subdivide_plane.hpp"
 
 namespace nb = nanobind;
@@ -40,31 +40,7 @@ void finite(const double* values, size_t n, const std::string& what) {
     need(all, ("a number is not finite in the " + what).c_str());
 }
 
-// Best first.
-std::vector<const PlaneKernel*> available() {
-    std::vector<const PlaneKernel*> found;
-#if defined(PELLUCID_X86)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        found.push_back(&avx512::plane_kernel);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found.push_back(&avx2::plane_kernel);
-#endif
-    found.push_back(&baseline::plane_kernel);
-    return found;
-}
-
-// PELLUCID_ISA=baseline|avx2|avx512 overrides the choice, for tests.
-const PlaneKernel& choose() {
-    const auto found = available();
-    const char* wanted = std::getenv("PELLUCID_ISA");
-    if (!wanted || !*wanted) return *found.front();
-    for (const PlaneKernel* k : found)
-        if (std::string(wanted) == k->isa) return *k;
-    throw std::invalid_argument("PELLUCID_ISA is '" + std::string(wanted) +
-                                "', which this processor or build does not have");
-}
+const PlaneKernel& choose() { return PELLUCID_KERNEL(instruction_set(), plane_kernel); }
 
 // Signals, and the end of the time that was given.
 struct Poll {
@@ -160,12 +136,8 @@ NB_MODULE(_regions, m) {
     using namespace pellucid;
     m.doc() = "The compiled region kernels; use them through pellucid._kernels.subdivision.";
     bind_maps(m);
-    m.def("instruction_set", [] { return choose().isa; });
-    m.def("instruction_sets", [] {
-        std::vector<std::string> names;
-        for (const PlaneKernel* k : available()) names.push_back(k->isa);
-        return names;
-    });
+    m.def("instruction_set", &instruction_set);
+    m.def("instruction_sets", &instruction_sets);
     m.def("subdivide_plane", &subdivide, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
           "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a,
           "limit"_a, "seconds"_a, "threads"_a);

@@ -1,11 +1,7 @@
-// Which instruction set's kernel runs: the best that the processor has.
+// The training kernels of the instruction set that is used.
 #pragma once
 
-#include <cstdlib>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
+#include "instruction_sets.hpp"
 #include "train.hpp"
 
 namespace pellucid {
@@ -36,30 +32,13 @@ PELLUCID_KERNELS(avx512)
 #endif
 #undef PELLUCID_KERNELS
 
-// Best first.
-inline std::vector<Kernels> available_kernels() {
-    std::vector<Kernels> found;
-#if defined(PELLUCID_X86)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        found.push_back(avx512_kernels);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found.push_back(avx2_kernels);
-#endif
-    found.push_back(baseline_kernels);
-    return found;
-}
-
-// PELLUCID_ISA=baseline|avx2|avx512 overrides the choice, for tests.
 inline Kernels choose_kernels() {
-    const auto found = available_kernels();
-    const char* wanted = std::getenv("PELLUCID_ISA");
-    if (!wanted || !*wanted) return found.front();
-    for (const Kernels& k : found)
-        if (std::string(wanted) == k.isa()) return k;
-    throw std::invalid_argument("PELLUCID_ISA is '" + std::string(wanted) +
-                                "', which this processor or build does not have");
+    const std::string isa = instruction_set();
+#if defined(PELLUCID_X86)
+    if (isa == "avx512") return avx512_kernels;
+    if (isa == "avx2") return avx2_kernels;
+#endif
+    return baseline_kernels;
 }
 
 }  // namespace pellucid

@@ -14,7 +14,7 @@ import numpy as np
 from .._shapes import Array, Float
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
 from .lbfgs import FLAT_GRADIENT, dot, lbfgs_step
-from .measure import layer_records, norms, unit_shares
+from .measure import norms, unit_shares
 from .model import Model, dropout_of, make_model
 from .optimizers import UPDATES, adjusted
 from .rows import next_rows
@@ -145,40 +145,23 @@ class _Trainer:
         return {"gradient_norm": gradient_norm, "dead": dead, "saturated": saturated}
 
     def record(self, loss: float) -> bool:
-        """False where patience is at its end; that step is recorded by what ends the run."""
-        run, validation = self.run, self.held_out()
-        if not self.job.patience or run.best.improves(validation, run.step):
-            run.kept[:] = run.parameters
-        elif run.best.waited >= self.job.patience:
-            return False
-        run.record(loss, validation)
-        if self.job.schedule == "plateau" and run.step >= self.job.warmup:
-            run.plateau.look(self.job, loss if self.validation is None else validation)
-        return True
+        """False where patience is at its end."""
+        run, validated = self.run, self.validation is not None
+        return run.go_on(
+            self.job,
+            loss,
+            self.held_out(),
+            validated,
+            lambda: np.copyto(run.kept, run.parameters),
+        )
 
     def finish(self, status: str) -> TrainingResult:
-        """The last record, and the parameters that come back.
-
-        An interrupted run may go on, so it has not diverged, whatever its parameters are by now.
-        """
+        """The last record, and the parameters that come back."""
         run, validated = self.run, self.validation is not None
-        state = run.save(validated) if status == "interrupted" and run.step else None
-        loss = float("nan")
-        if status != "diverged":
-            loss = self.model.loss(run.parameters, self.X, self.y, self.weights)
-        fine = bool(np.isfinite(loss)) and self.finite()
-        if not fine and status != "interrupted":
-            status = "diverged"
-        validation = self.held_out() if fine else float("nan")
-        run.record(loss if fine else float("nan"), validation)
-        better = not self.job.patience or run.best.improves(validation, run.step)
-        last = fine and (better or run.best.step < 0)
-        return TrainingResult(
-            parameters=run.parameters if last else run.kept,
-            **run.records(validated),
-            status=status,
-            steps_done=run.step,
-            best_step=None if run.best.step < 0 else run.best.step,
-            layers=layer_records(self.job, run.measures()),
-            state=state,
+        return run.finish(
+            self.job,
+            status,
+            validated,
+            lambda: self.model.loss(run.parameters, self.X, self.y, self.weights),
+            self.held_out,
         )

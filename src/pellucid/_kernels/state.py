@@ -4,6 +4,7 @@ The two engines lay their states out alike, but each goes on from its own alone:
 agrees to rounding, not bit for bit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +66,57 @@ class Run:
         self.steps.append(self.step)
         self.losses.append(loss)
         self.validation_losses.append(validation)
+
+    def go_on(
+        self,
+        job: TrainingJob,
+        loss: float,
+        validation: float,
+        validated: bool,
+        keep: Callable[[], object],
+    ) -> bool:
+        """Record this moment, and ``keep`` its parameters if they are the ones to come back to.
+
+        False where patience is at its end; that step is recorded by what ends the run.
+        """
+        if not job.patience or self.best.improves(validation, self.step):
+            keep()
+        elif self.best.waited >= job.patience:
+            return False
+        self.record(loss, validation)
+        if job.schedule == "plateau" and self.step >= job.warmup:
+            self.plateau.look(job, validation if validated else loss)
+        return True
+
+    def finish(
+        self,
+        job: TrainingJob,
+        status: str,
+        validated: bool,
+        loss: Callable[[], float],
+        held_out: Callable[[], float],
+    ) -> TrainingResult:
+        """The last record, and the parameters that come back.
+
+        An interrupted run may go on, so it has not diverged, whatever its parameters are by now.
+        """
+        state = self.save(validated) if status == "interrupted" and self.step else None
+        last = float("nan") if status == "diverged" else loss()
+        fine = bool(np.isfinite(last) and np.isfinite(self.parameters).all())
+        if not fine and status != "interrupted":
+            status = "diverged"
+        validation = held_out() if fine else float("nan")
+        self.record(last if fine else float("nan"), validation)
+        better = not job.patience or self.best.improves(validation, self.step)
+        return TrainingResult(
+            parameters=self.parameters if fine and (better or self.best.step < 0) else self.kept,
+            **self.records(validated),
+            status=status,
+            steps_done=self.step,
+            best_step=None if self.best.step < 0 else self.best.step,
+            layers=layer_records(job, self.measures()),
+            state=state,
+        )
 
     def records(self, validated: bool) -> dict[str, Array]:
         """The history as arrays, of copies."""

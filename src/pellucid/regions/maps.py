@@ -50,7 +50,7 @@ def _joint(chain: Chain, domain: Domain, packed: Array) -> tuple[Array, Array]:
         tables = [[getattr(p, name) for p in chain.pieces] for name in ("slopes", "intercepts")]
         return module.compose_maps(
             *(chain.weights, chain.biases, *tables, first, chain.output_weight, chain.output_bias),
-            *(np.ascontiguousarray(packed), module.instruction_set()),
+            np.ascontiguousarray(packed),
         )
     joint = np.empty((n, chain.d_out, domain.dimension + 1))
     for begin in range(0, n, BATCH):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,7 +13,6 @@ from torch import Tensor
 from .._errors import InvalidInput, MissingDependency
 from .._kernels import TrainingJob, TrainingResult
 from .._kernels.jobs import Weights
-from .._kernels.measure import layer_records
 from .._kernels.state import start
 from .._shapes import Array, Float
 from .torch_measure import layer_norms, measure
@@ -42,6 +42,7 @@ def find_device(name: str | None) -> torch.device:
         raise InvalidInput(f"engine is 'torch:{name}'; torch knows no device {name!r} to train on.")
     try:
         torch.zeros(1, device=device).cpu()
+    # what torch raises for no driver, for a build without the device, and for an operation it lacks
     except (RuntimeError, AssertionError, NotImplementedError):
         raise MissingDependency(
             f"engine is 'torch:{name}' and torch {torch.__version__} cannot use such a device "
@@ -197,15 +198,9 @@ class _Training:
 
     def record(self, loss: float) -> bool:
         """Add a record; False where patience is at its end."""
-        run, validation = self.run, self.validation_loss()
-        if not self.job.patience or run.best.improves(validation, run.step):
-            self.kept.copy_(self.network.theta)
-        elif run.best.waited >= self.job.patience:
-            return False
-        run.record(loss, validation)
-        if self.job.schedule == "plateau" and run.step >= self.job.warmup:
-            run.plateau.look(self.job, loss if self.held_out is None else validation)
-        return True
+        validation, validated = self.validation_loss(), self.held_out is not None
+        keep = partial(self.kept.copy_, self.network.theta)
+        return self.run.go_on(self.job, loss, validation, validated, keep)
 
     def finite(self) -> bool:
         return bool(torch.isfinite(self.network.theta).all())
@@ -221,25 +216,12 @@ class _Training:
         if bad is not None:
             run.step, status = bad, "diverged"
         self.to_host()
-        state = run.save(validated) if status == "interrupted" and run.step else None
-        loss = float("nan")
-        if status != "diverged":
-            loss = self.network.loss(self.rows.x, self.rows.y, self.rows.u)
-        fine = math.isfinite(loss) and self.finite()
-        if not fine and status != "interrupted":
-            status = "diverged"
-        validation = self.validation_loss() if fine else float("nan")
-        run.record(loss if fine else float("nan"), validation)
-        better = not self.job.patience or run.best.improves(validation, run.step)
-        last = fine and (better or run.best.step < 0)
-        return TrainingResult(
-            parameters=run.parameters if last else run.kept,
-            **run.records(validated),
-            status=status,
-            steps_done=run.step,
-            best_step=None if run.best.step < 0 else run.best.step,
-            layers=layer_records(self.job, run.measures()),
-            state=state,
+        return run.finish(
+            self.job,
+            status,
+            validated,
+            lambda: self.network.loss(self.rows.x, self.rows.y, self.rows.u),
+            self.validation_loss,
         )
 
     def to_host(self) -> None:
