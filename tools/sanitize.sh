@@ -34,7 +34,7 @@ plane() {
     echo "regions $name, $seconds seconds"
     "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
         -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels \
-        src/pellucid/_kernels/{subdivide_plane,plane_driver,predicates,dyadic}.cpp \
+        src/pellucid/_kernels/{subdivide_plane,region_driver,predicates,dyadic}.cpp \
         tests/_kernels/fuzz_plane.cpp -pthread -o "$folder/plane_$name"
     "$folder/plane_$name" "$seconds" "$seed"
 }

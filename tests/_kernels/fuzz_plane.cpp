@@ -7,11 +7,11 @@
 #include <random>
 #include <vector>
 
-#include "subdivide_plane.hpp"
+#include "region_driver.hpp"
 
 using namespace pellucid;
 
-namespace pellucid::PELLUCID_ISA { extern const PlaneKernel plane_kernel; }
+namespace pellucid::PELLUCID_ISA { extern const RegionKernel plane_kernel; }
 
 namespace {
 
@@ -102,11 +102,11 @@ int main(int, char** arguments) {
         const RegionDomain domain{network.d_in, 2, origin.data(), axes.data(), low, high};
         for (int options = 0; options < 8; ++options) {
             const bool exact = options & 1, counting = options & 2;
-            const PlaneProblem problem{network.layers.data(), int32_t(network.layers.size()), domain,
+            const RegionProblem problem{network.layers.data(), int32_t(network.layers.size()), domain,
                                        exact, counting, network.switches,
                                        (network.switches + 7) / 8};
-            PlaneResult result;
-            subdivide_plane(PELLUCID_ISA::plane_kernel, problem, options & 4 ? 3 : 1,
+            RegionResult result;
+            find_regions(PELLUCID_ISA::plane_kernel, problem, options & 4 ? 3 : 1,
                             500 + random.below(3000), nullptr, nullptr, &result);
             if (exact && !counting && result.complete &&
                 !(std::fabs(area(result.regions) - 10.5) < 1e-10)) {

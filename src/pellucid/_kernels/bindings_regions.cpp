@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "subdivide_plane.hpp"
+#include "region_driver.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace pellucid {
 
-namespace baseline { extern const PlaneKernel plane_kernel; }
+namespace baseline { extern const RegionKernel plane_kernel; }
 #if defined(PELLUCID_X86)
-namespace avx2 { extern const PlaneKernel plane_kernel; }
-namespace avx512 { extern const PlaneKernel plane_kernel; }
+namespace avx2 { extern const RegionKernel plane_kernel; }
+namespace avx512 { extern const RegionKernel plane_kernel; }
 #endif
 
 void bind_maps(nb::module_&);
@@ -41,8 +41,8 @@ void finite(const double* values, size_t n, const std::string& what) {
 }
 
 // Best first.
-std::vector<const PlaneKernel*> available() {
-    std::vector<const PlaneKernel*> found;
+std::vector<const RegionKernel*> available() {
+    std::vector<const RegionKernel*> found;
 #if defined(PELLUCID_X86)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -56,11 +56,11 @@ std::vector<const PlaneKernel*> available() {
 }
 
 // PELLUCID_ISA=baseline|avx2|avx512 overrides the choice, for tests.
-const PlaneKernel& choose() {
+const RegionKernel& choose() {
     const auto found = available();
     const char* wanted = std::getenv("PELLUCID_ISA");
     if (!wanted || !*wanted) return *found.front();
-    for (const PlaneKernel* k : found)
+    for (const RegionKernel* k : found)
         if (std::string(wanted) == k->isa) return *k;
     throw std::invalid_argument("PELLUCID_ISA is '" + std::string(wanted) +
                                 "', which this processor or build does not have");
@@ -131,14 +131,14 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
          "low must be below high on both axes");
     const RegionDomain domain{int32_t(origin.shape(0)), 2, origin.data(), axes.data(), low.data(),
                               high.data()};
-    const PlaneProblem problem{layers.data(), int32_t(n), domain, exact, count_only, switches,
+    const RegionProblem problem{layers.data(), int32_t(n), domain, exact, count_only, switches,
                                (switches + 7) / 8};
-    PlaneResult result;
+    RegionResult result;
     Poll poll{seconds};
     {
-        const PlaneKernel& kernel = choose();
+        const RegionKernel& kernel = choose();
         nb::gil_scoped_release released;
-        subdivide_plane(kernel, problem, threads, limit, &Poll::asked, &poll, &result);
+        find_regions(kernel, problem, threads, limit, &Poll::asked, &poll, &result);
     }
     if (poll.interrupted) throw nb::python_error();
     if (result.stopped == Stop::out_of_memory) throw std::bad_alloc();
@@ -148,7 +148,7 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
     if (!count_only)
         arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)}),
         arrays[1] = array<double>(out.points, {v, 2}), arrays[2] = array<int64_t>(out.offsets, {r + 1}),
-        arrays[3] = array<int32_t>(out.edges, {v});
+        arrays[3] = array<int32_t>(out.incidence, {v});
     return nb::make_tuple(out.regions, switches, arrays[0], arrays[1], arrays[2], arrays[3], out.vertex_error,
                           out.by_filter, out.by_exact, out.undecided, result.complete);
 }
@@ -163,7 +163,7 @@ NB_MODULE(_regions, m) {
     m.def("instruction_set", [] { return choose().isa; });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
-        for (const PlaneKernel* k : available()) names.push_back(k->isa);
+        for (const RegionKernel* k : available()) names.push_back(k->isa);
         return names;
     });
     m.def("subdivide_plane", &subdivide, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,

@@ -22,8 +22,8 @@
 //     |S_2(v)| <= r_2 for the two true lines, so by Cramer delta <= (|a_2| r_1 + |a_1| r_2) / |det|
 //     with det and the coefficients taken at their worst. Or, from the edge that was cut: V lies on
 //     the true edge, so delta <= max(delta_0, delta_1) + its length. The smaller of the two is kept.
-// (3) Evaluation: with m = max(|a|, |c| + |kink|) over the layer and X = |x| + |y| + 1,
-//     |s_float(v) - s_true(V)| <= 2 (m + err) delta + (err + 5 u m) X.
+// (3) Evaluation: with m = max(|a|, |c| + |kink|) over the layer and X = |x_1| + ... + |x_d| + 1,
+//     |s_float(v) - s_true(V)| <= d (m + err) delta + (err + (d + 3) u m) X.
 // Where |s_float| exceeds (3) its sign is proved. Products that underflow lose at most 2^-1075 each;
 // 1e-280 in err and in (3) covers them. Overflow makes the bound infinite or NaN: it never passes.
 //
@@ -79,10 +79,9 @@ class ExactPredicates {
 public:
     ExactPredicates(const RegionLayer* layers, int32_t n_layers, const RegionDomain& domain);
 
-    // Sign of `of` at the point where the d hyperplanes `through` meet; patterns[l] holds the bits
-    // of layer l's switches, needed for the layers before those named. The hyperplanes must meet in
-    // one point.
-    int sign(const uint64_t* const* patterns, const LineId* through, LineId of);
+    // Sign of `of` at the one point in which the n >= d hyperplanes `through` meet; patterns[l] holds
+    // the bits of layer l's switches, needed for the layers before those named.
+    int sign(const uint64_t* const* patterns, const LineId* through, int32_t n, LineId of);
 
 private:
     using Row = std::vector<Dyadic>;  // d slopes and a constant
@@ -111,7 +110,8 @@ private:
 // The same for sources that are compiled for several instruction sets: those must not instantiate
 // templates of the standard library.
 ExactPredicates* make_exact(const RegionLayer*, int32_t n_layers, const RegionDomain&);
-int exact_sign(ExactPredicates*, const uint64_t* const* patterns, const LineId* through, LineId of);
+int exact_sign(ExactPredicates*, const uint64_t* const* patterns, const LineId* through, int32_t n,
+               LineId of);
 void free_exact(ExactPredicates*);
 
 }  // namespace pellucid

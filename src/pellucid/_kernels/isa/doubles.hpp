@@ -27,6 +27,11 @@ constexpr int PAD = 8;  // rows of switches are padded to this many
 typedef double vd __attribute__((vector_size(D * 8)));
 
 PELLUCID_INLINE vd load(const double* p) { return *reinterpret_cast<const vd*>(p); }
+PELLUCID_INLINE vd load_any(const double* p) {  // where p need not be aligned
+    vd a;
+    __builtin_memcpy(&a, p, sizeof a);
+    return a;
+}
 PELLUCID_INLINE void store(double* p, vd a) { *reinterpret_cast<vd*>(p) = a; }
 PELLUCID_INLINE vd all(double x) { return x - vd{}; }
 

@@ -25,8 +25,8 @@ void Subdivision::enter(int32_t l, int64_t begin, int64_t n, int64_t top) {
 
 // Writes the bits of switches that have one proved sign at all vertices; the others are candidates.
 void Subdivision::evaluate(int32_t l, int64_t begin, int64_t n) {
-    Layer& layer = layers_[l];
-    const AffineMap& map = layer.map;
+    Layer<2>& layer = layers_[l];
+    const AffineMap<2>& map = layer.map;
     const int kinks = layer.of.n_kinks;
     if (!candidates_.room(layer.switches)) return fail();
     Vertex* v = &cells_[begin];
@@ -42,7 +42,7 @@ void Subdivision::evaluate(int32_t l, int64_t begin, int64_t n) {
     const vd bound = all(slack);
     const int64_t units = layer.of.units;
     for (int64_t i = 0; i < units; i += D) {
-        const vd ax = load(map.ax + i), ay = load(map.ay + i), c = load(map.c + i);
+        const vd ax = load(map.a[0] + i), ay = load(map.a[1] + i), c = load(map.c + i);
         vd lowest = ax * all(v[0].x) + (ay * all(v[0].y) + c), topmost = lowest;
         for (int64_t k = 1; k < n; ++k) {
             const vd s = ax * all(v[k].x) + (ay * all(v[k].y) + c);
@@ -81,20 +81,14 @@ PELLUCID_INLINE double at(const Switch& s, const Vertex& v) {
 }
 
 int Subdivision::decide(const Line& a, const Line& b, LineId of, double s) {
-    if (!problem_.exact) {
-        ++out_->undecided;
-        return s > 0 ? 1 : s < 0 ? -1 : 0;
-    }
-    ++out_->by_exact;
-    if (!exact_) exact_ = make_exact(problem_.layers, n_layers_, problem_.domain);
     const LineId through[2] = {a.id, b.id};
-    return exact_sign(exact_, patterns_, through, of);
+    return Layers::decide(through, 2, of, s);
 }
 
 // Looks at candidates [rest, rest_end) of a layer until 64 of them split the cell; then splits it.
 void Subdivision::resolve(int32_t l, int64_t begin, int64_t n, int64_t top, int64_t rest,
                           int64_t rest_end) {
-    Layer& layer = layers_[l];
+    Layer<2>& layer = layers_[l];
     Chunk chunk;
     chunk.layer = l;
     chunk.err = evaluation_error(layer.map);
@@ -112,7 +106,7 @@ void Subdivision::resolve(int32_t l, int64_t begin, int64_t n, int64_t top, int6
         const int32_t index = candidates_[rest];
         const int32_t unit = kinks == 1 ? index : index >> 1;
         const double kink = layer.of.kink[kinks == 1 ? 0 : index & 1];
-        const Switch s{layer.map.ax[unit], layer.map.ay[unit], layer.map.c[unit] - kink, index};
+        const Switch s{layer.map.a[0][unit], layer.map.a[1][unit], layer.map.c[unit] - kink, index};
         bool above = false, below = false;
         for (int64_t i = 0; i < n; ++i) {
             const double value = at(s, v[i]);
