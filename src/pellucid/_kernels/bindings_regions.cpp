@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "region_driver.hpp"
@@ -17,10 +19,15 @@ using namespace nb::literals;
 
 namespace pellucid {
 
-namespace baseline { extern const RegionKernel plane_kernel; }
+#define PELLUCID_KERNELS(isa)                              \
+    namespace isa {                                         \
+    extern const RegionKernel plane_kernel;                 \
+    extern const RegionKernel box_kernels[N_BOX_KERNELS];   \
+    }
+PELLUCID_KERNELS(baseline)
 #if defined(PELLUCID_X86)
-namespace avx2 { extern const RegionKernel plane_kernel; }
-namespace avx512 { extern const RegionKernel plane_kernel; }
+PELLUCID_KERNELS(avx2)
+PELLUCID_KERNELS(avx512)
 #endif
 
 void bind_maps(nb::module_&);
@@ -40,28 +47,33 @@ void finite(const double* values, size_t n, const std::string& what) {
     need(all, ("a number is not finite in the " + what).c_str());
 }
 
+// The kernels of one instruction set.
+struct Kernels {
+    const RegionKernel *plane, *boxes;
+};
+
 // Best first.
-std::vector<const RegionKernel*> available() {
-    std::vector<const RegionKernel*> found;
+std::vector<Kernels> available() {
+    std::vector<Kernels> found;
 #if defined(PELLUCID_X86)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        found.push_back(&avx512::plane_kernel);
+        found.push_back({&avx512::plane_kernel, avx512::box_kernels});
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        found.push_back(&avx2::plane_kernel);
+        found.push_back({&avx2::plane_kernel, avx2::box_kernels});
 #endif
-    found.push_back(&baseline::plane_kernel);
+    found.push_back({&baseline::plane_kernel, baseline::box_kernels});
     return found;
 }
 
 // PELLUCID_ISA=baseline|avx2|avx512 overrides the choice, for tests.
-const RegionKernel& choose() {
+Kernels choose() {
     const auto found = available();
     const char* wanted = std::getenv("PELLUCID_ISA");
-    if (!wanted || !*wanted) return *found.front();
-    for (const RegionKernel* k : found)
-        if (std::string(wanted) == k->isa) return *k;
+    if (!wanted || !*wanted) return found.front();
+    for (const Kernels& k : found)
+        if (std::string(wanted) == k.plane->isa) return k;
     throw std::invalid_argument("PELLUCID_ISA is '" + std::string(wanted) +
                                 "', which this processor or build does not have");
 }
@@ -89,19 +101,26 @@ nb::object array(Growing& memory, std::initializer_list<size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(owner.data(), shape.size(), shape.begin(), owner));
 }
 
-nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
+// What a subdivision is given, checked.
+struct Arguments {
+    std::vector<RegionLayer> layers;
+    RegionProblem problem;
+};
+
+Arguments arguments(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                     const std::vector<std::vector<double>>& kinks,
                     const std::vector<std::vector<double>>& slopes,
-                    const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
-                    Vector low, Vector high, bool exact, bool count_only, int64_t limit,
-                    double seconds, int32_t threads) {
-    const size_t n = W.size();
+                    const std::vector<std::vector<double>>& intercepts, const Vector& origin,
+                    const Matrix& axes, const Vector& low, const Vector& high, bool exact,
+                    bool count_only) {
+    const size_t n = W.size(), d = axes.shape(0);
     need(b.size() == n && kinks.size() == n && slopes.size() == n && intercepts.size() == n,
          "one entry for each hidden layer");
-    need(axes.shape(0) == 2 && axes.shape(1) == origin.shape(0) && low.shape(0) == 2 &&
-             high.shape(0) == 2, "a plane has two axes");
-    need(limit >= 0 && threads >= 1, "limit, threads");
-    std::vector<RegionLayer> layers(n);
+    need(d >= 1 && d <= 15, "the domain must have 1 to 15 dimensions");
+    need(axes.shape(1) == origin.shape(0) && low.shape(0) == d && high.shape(0) == d,
+         "origin and axes need one number for each input, low and high one for each axis");
+    Arguments result;
+    result.layers.resize(n);
     int64_t switches = 0;
     for (size_t l = 0; l < n; ++l) {
         const size_t inputs = l == 0 ? origin.shape(0) : W[l - 1].shape(0);
@@ -114,7 +133,7 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         finite(b[l].data(), b[l].size(), "biases of hidden layer " + std::to_string(l + 1));
         for (const auto* numbers : {&kinks[l], &slopes[l], &intercepts[l]})
             finite(numbers->data(), numbers->size(), "pieces of hidden layer " + std::to_string(l + 1));
-        RegionLayer& layer = layers[l];
+        RegionLayer& layer = result.layers[l];
         layer.inputs = int32_t(inputs), layer.units = int32_t(W[l].shape(0));
         layer.W = W[l].data(), layer.b = b[l].data();
         layer.n_kinks = int32_t(k);
@@ -125,32 +144,93 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
     }
     need(switches < (int64_t(1) << 31), "too many units");
     finite(origin.data(), origin.shape(0), "origin");
-    finite(axes.data(), 2 * axes.shape(1), "u or v");
-    finite(low.data(), 2, "low"), finite(high.data(), 2, "high");
-    need(low.data()[0] < high.data()[0] && low.data()[1] < high.data()[1],
-         "low must be below high on both axes");
-    const RegionDomain domain{int32_t(origin.shape(0)), 2, origin.data(), axes.data(), low.data(),
-                              high.data()};
-    const RegionProblem problem{layers.data(), int32_t(n), domain, exact, count_only, switches,
-                               (switches + 7) / 8};
-    RegionResult result;
+    finite(axes.data(), axes.size(), d == 2 ? "u or v" : "axes");
+    finite(low.data(), d, "low"), finite(high.data(), d, "high");
+    for (size_t i = 0; i < d; ++i)
+        need(low.data()[i] < high.data()[i], d == 2 ? "low must be below high on both axes"
+                                                    : "low must be below high on every axis");
+    const RegionDomain domain{int32_t(origin.shape(0)), int32_t(d), origin.data(), axes.data(),
+                              low.data(), high.data()};
+    result.problem = {result.layers.data(), int32_t(n), domain, exact, count_only, switches,
+                      (switches + 7) / 8};
+    return result;
+}
+
+// Runs the first kernel that has enough dimensions, and the next where a cell has too many facets.
+const RegionKernel& find(const RegionKernel* first, const RegionKernel* last,
+                         const RegionProblem& problem, int32_t threads, int64_t limit,
+                         double seconds, std::unique_ptr<RegionResult>& result) {
+    need(limit >= 0 && threads >= 1, "limit, threads");
     Poll poll{seconds};
-    {
-        const RegionKernel& kernel = choose();
-        nb::gil_scoped_release released;
-        find_regions(kernel, problem, threads, limit, &Poll::asked, &poll, &result);
+    for (const RegionKernel* kernel = first; kernel != last; ++kernel) {
+        if (kernel->d < problem.domain.d) continue;
+        result = std::make_unique<RegionResult>();
+        {
+            nb::gil_scoped_release released;
+            find_regions(*kernel, problem, threads, limit, &Poll::asked, &poll, result.get());
+        }
+        if (poll.interrupted) throw nb::python_error();
+        if (result->stopped == Stop::out_of_memory) throw std::bad_alloc();
+        if (result->stopped != Stop::too_many_facets) return *kernel;
     }
-    if (poll.interrupted) throw nb::python_error();
-    if (result.stopped == Stop::out_of_memory) throw std::bad_alloc();
+    throw nb::value_error("a cell has more than 1024 facets, which is more than the kernel can hold");
+}
+
+// Regions, switches, patterns, vertices and offsets; then what differs; then how signs were decided.
+nb::tuple answer(RegionResult& result, const RegionProblem& problem, const nb::object& what_differs) {
     RegionOutput& out = result.regions;
-    const size_t r = count_only ? 0 : size_t(out.regions), v = size_t(out.vertices);
-    nb::object arrays[4] = {nb::none(), nb::none(), nb::none(), nb::none()};
-    if (!count_only)
-        arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)}),
-        arrays[1] = array<double>(out.points, {v, 2}), arrays[2] = array<int64_t>(out.offsets, {r + 1}),
-        arrays[3] = array<int32_t>(out.incidence, {v});
-    return nb::make_tuple(out.regions, switches, arrays[0], arrays[1], arrays[2], arrays[3], out.vertex_error,
-                          out.by_filter, out.by_exact, out.undecided, result.complete);
+    nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
+    if (!problem.count_only) {
+        const size_t r = size_t(out.regions);
+        arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)});
+        arrays[1] = array<double>(out.points, {size_t(out.vertices), size_t(problem.domain.d)});
+        arrays[2] = array<int64_t>(out.offsets, {r + 1});
+    }
+    const nb::tuple first =
+        nb::make_tuple(out.regions, problem.switches, arrays[0], arrays[1], arrays[2]);
+    const nb::tuple last = nb::make_tuple(out.vertex_error, out.by_filter, out.by_exact,
+                                          out.undecided, result.complete);
+    return nb::tuple(first + what_differs + last);
+}
+
+nb::tuple plane(const std::vector<Matrix>& W, const std::vector<Vector>& b,
+                const std::vector<std::vector<double>>& kinks,
+                const std::vector<std::vector<double>>& slopes,
+                const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
+                Vector low, Vector high, bool exact, bool count_only, int64_t limit,
+                double seconds, int32_t threads) {
+    need(axes.shape(0) == 2, "a plane has two axes");
+    const Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
+                                      exact, count_only);
+    const Kernels kernels = choose();
+    std::unique_ptr<RegionResult> result;
+    find(kernels.plane, kernels.plane + 1, given.problem, threads, limit, seconds, result);
+    nb::object edges = nb::none();
+    RegionOutput& out = result->regions;
+    if (!count_only) edges = array<int32_t>(out.incidence, {size_t(out.vertices)});
+    return answer(*result, given.problem, nb::make_tuple(edges));
+}
+
+nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
+              const std::vector<std::vector<double>>& kinks,
+              const std::vector<std::vector<double>>& slopes,
+              const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
+              Vector low, Vector high, bool exact, bool count_only, int64_t limit, double seconds,
+              int32_t threads) {
+    const Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
+                                      exact, count_only);
+    const Kernels kernels = choose();
+    std::unique_ptr<RegionResult> result;
+    const RegionKernel& kernel = find(kernels.boxes, kernels.boxes + N_BOX_KERNELS, given.problem,
+                                      threads, limit, seconds, result);
+    nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
+    RegionOutput& out = result->regions;
+    if (!count_only) {
+        arrays[0] = array<uint64_t>(out.incidence, {size_t(out.vertices), size_t(kernel.facets) / 64});
+        arrays[1] = array<int32_t>(out.facet_numbers, {size_t(out.facets)});
+        arrays[2] = array<int64_t>(out.facet_offsets, {size_t(out.regions) + 1});
+    }
+    return answer(*result, given.problem, nb::make_tuple(arrays[0], arrays[1], arrays[2]));
 }
 
 }  // namespace
@@ -160,15 +240,16 @@ NB_MODULE(_regions, m) {
     using namespace pellucid;
     m.doc() = "The compiled region kernels; use them through pellucid._kernels.subdivision.";
     bind_maps(m);
-    m.def("instruction_set", [] { return choose().isa; });
+    m.def("instruction_set", [] { return choose().plane->isa; });
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
-        for (const RegionKernel* k : available()) names.push_back(k->isa);
+        for (const Kernels& k : available()) names.push_back(k.plane->isa);
         return names;
     });
-    m.def("subdivide_plane", &subdivide, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
-          "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a,
-          "limit"_a, "seconds"_a, "threads"_a);
+    for (const auto& [name, function] : {std::pair("subdivide_plane", &plane), {"subdivide_box", &box}})
+        m.def(name, function, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
+              "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a, "limit"_a,
+              "seconds"_a, "threads"_a);
     // For the tests of predicates: sign of det [rows] of k x k numbers, and of sum of a_i b_i.
     m.def("determinant_sign", [](Matrix rows) {
         const size_t k = rows.shape(0);

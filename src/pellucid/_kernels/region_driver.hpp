@@ -80,6 +80,8 @@ struct RegionKernel {
                 RegionOutput*);
 };
 
+constexpr int N_BOX_KERNELS = 7;  // for several dimensions and numbers of facets
+
 // All regions in order.
 struct RegionResult {
     RegionOutput regions;

@@ -68,6 +68,8 @@ protected:
     }
 
     void update_map(int32_t l);
+    template <class Range>
+    int64_t settle(int32_t l, double slack, int32_t* found, Range range);
     bool write_pattern(RegionOutput& out);
 
     RegionProblem problem_;
@@ -282,6 +284,45 @@ void Layers<DIM>::update_map(int32_t l) {
                fresh);
     map.built_on = before.map.version;
     for (int64_t w = 0; w < n_words; ++w) map.pattern[w] = before.pattern[w];
+}
+
+// Writes the bits of layer l's switches that are proved to have one sign on the cell; puts the others
+// into `found`. range(i, lowest, topmost) gives z of the units from i on; slack is (3) at its largest.
+template <int DIM>
+template <class Range>
+PELLUCID_INLINE int64_t Layers<DIM>::settle(int32_t l, double slack, int32_t* found, Range range) {
+    Layer<DIM>& layer = layers_[l];
+    const int kinks = layer.of.n_kinks;
+    const int32_t* first = found;
+    for (int64_t w = 0; w < words(layer.switches); ++w) layer.pattern[w] = 0;
+    const vd bound = all(slack);
+    const int64_t units = layer.of.units;
+    for (int64_t i = 0; i < units; i += D) {
+        vd lowest, topmost;
+        range(i, lowest, topmost);
+        const unsigned valid = units - i >= D ? (1u << D) - 1 : (1u << (units - i)) - 1;
+        if (kinks == 1) {  // kink may be another number than 0
+            const vd kink = all(layer.of.kink[0]);
+            const unsigned on = greater(lowest - kink, bound) & valid;
+            unsigned open = ~(on | greater(kink - topmost, bound)) & valid;
+            layer.pattern[i >> 6] |= uint64_t(on) << (i & 63);
+            for (; open; open &= open - 1) *found++ = int32_t(i + __builtin_ctz(open));
+        } else {
+            unsigned on[2], open[2];
+            for (int k = 0; k < 2; ++k) {
+                const vd kink = all(layer.of.kink[k]);
+                on[k] = greater(lowest - kink, bound) & valid;
+                open[k] = ~(on[k] | greater(kink - topmost, bound)) & valid;
+            }
+            for (int64_t j = 0; j < D; ++j)
+                for (int k = 0; k < 2; ++k) {
+                    const int64_t s = 2 * (i + j) + k;
+                    layer.pattern[s >> 6] |= uint64_t(on[k] >> j & 1) << (s & 63);
+                    if (open[k] >> j & 1) *found++ = int32_t(s);
+                }
+        }
+    }
+    return found - first;
 }
 
 // Appends the pattern of the current cell.
