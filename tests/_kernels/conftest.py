@@ -13,6 +13,7 @@ from pellucid import likelihoods, network
 from pellucid._kernels import ReferenceFunctions, TrainingJob, native_module, train_networks
 from pellucid._kernels.jobs import Weights
 from pellucid._kernels.reference import train_reference
+from pellucid._kernels.subdivision import regions_module
 from pellucid.training.torch_engine import TorchEngine, find_device
 
 NO_WEIGHTS = Weights()
@@ -171,3 +172,13 @@ def native():
     module = native_module()
     assert module is not None, "the compiled kernel is not built: pip install -e ."
     return module
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def isa(request, monkeypatch):
+    """The region kernels under each instruction set of this processor."""
+    if request.param not in regions_module().instruction_sets():
+        pytest.skip(f"no {request.param} on this machine or in this build")
+    monkeypatch.setenv("PELLUCID_ISA", request.param)
+    assert regions_module().instruction_set() == request.param
+    return request.param

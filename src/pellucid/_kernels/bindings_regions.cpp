@@ -9,10 +9,10 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "region_driver.hpp"
+#include "volumes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,6 +35,8 @@ void bind_maps(nb::module_&);
 namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void need(bool condition, const char* what) {
@@ -150,7 +152,7 @@ Arguments arguments(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         need(low.data()[i] < high.data()[i], d == 2 ? "low must be below high on both axes"
                                                     : "low must be below high on every axis");
     const RegionDomain domain{int32_t(origin.shape(0)), int32_t(d), origin.data(), axes.data(),
-                              low.data(), high.data()};
+                              nullptr, low.data(), high.data()};
     result.problem = {result.layers.data(), int32_t(n), domain, exact, count_only, switches,
                       (switches + 7) / 8};
     return result;
@@ -215,10 +217,13 @@ nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
               const std::vector<std::vector<double>>& kinks,
               const std::vector<std::vector<double>>& slopes,
               const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
-              Vector low, Vector high, bool exact, bool count_only, int64_t limit, double seconds,
-              int32_t threads) {
-    const Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
+              Matrix rest, Vector low, Vector high, bool exact, bool count_only, int64_t limit,
+              double seconds, int32_t threads) {
+    Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
                                       exact, count_only);
+    need(rest.shape(0) == axes.shape(0) && rest.shape(1) == axes.shape(1), "shapes of axes");
+    finite(rest.data(), rest.size(), "axes");
+    given.problem.domain.rest = rest.data();
     const Kernels kernels = choose();
     std::unique_ptr<RegionResult> result;
     const RegionKernel& kernel = find(kernels.boxes, kernels.boxes + N_BOX_KERNELS, given.problem,
@@ -246,10 +251,25 @@ NB_MODULE(_regions, m) {
         for (const Kernels& k : available()) names.push_back(k.plane->isa);
         return names;
     });
-    for (const auto& [name, function] : {std::pair("subdivide_plane", &plane), {"subdivide_box", &box}})
-        m.def(name, function, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
-              "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a, "limit"_a,
-              "seconds"_a, "threads"_a);
+    m.def("subdivide_plane", &plane, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
+          "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a,
+          "limit"_a, "seconds"_a, "threads"_a);
+    m.def("subdivide_box", &box, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
+          "origin"_a, "axes"_a, "rest"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a, "limit"_a,
+          "seconds"_a, "threads"_a);
+    m.def("box_volumes", [](Matrix vertices, Offsets offsets, Words tight) {
+        const size_t n = offsets.shape(0) - 1, d = vertices.shape(1);
+        need(offsets.shape(0) >= 1 && d >= 1 && d <= 15 && tight.shape(0) == vertices.shape(0),
+             "shapes of regions");
+        for (size_t i = 0; i < n; ++i)
+            need(offsets.data()[i] >= 0 && offsets.data()[i] <= offsets.data()[i + 1] &&
+                     offsets.data()[i + 1] <= int64_t(vertices.shape(0)), "offsets");
+        Growing volumes;
+        if (!volumes.reserve((n + 1) * sizeof(double))) throw std::bad_alloc();
+        box_volumes(int64_t(n), int(d), int(tight.shape(1)), vertices.data(), offsets.data(),
+                    tight.data(), static_cast<double*>(volumes.data));
+        return array<double>(volumes, {n});
+    });
     // For the tests of predicates: sign of det [rows] of k x k numbers, and of sum of a_i b_i.
     m.def("determinant_sign", [](Matrix rows) {
         const size_t k = rows.shape(0);

@@ -82,6 +82,7 @@ ExactPredicates::ExactPredicates(const RegionLayer* layers, int32_t n_layers,
       axes_(exact(domain.axes, int64_t(domain.d) * domain.d_in)),
       low_(exact(domain.low, domain.d)), high_(exact(domain.high, domain.d)),
       exact_(size_t(n_layers)) {
+    for (size_t i = 0; domain.rest && i < axes_.size(); ++i) axes_[i].add(Dyadic(domain.rest[i]));
     through_origin_ = all_zero(domain.origin, domain.d_in);
     for (int32_t l = 0; l < n_layers; ++l) {
         const RegionLayer& layer = layers[l];

@@ -6,7 +6,7 @@
 //
 // THE BOUND (u = 2^-53; the maps are stored in float64, weights are taken as they are).
 // (1) Map of layer l on the cell, z = A x + c, kept as floats with |float - true| <= err for every
-//     entry. Layer 1 sums d products: err <= (2 d + 4) u max_i (sum_j |W_ij| max|u_j, v_j, o_j| + |b_i|).
+//     entry. Layer 1 sums n products and leaves out the rest: err <= (2 n + 5) u max_i (sum_j |W_ij| max|u_j, v_j, o_j| + |b_i|).
 //     Layer l + 1 is a start (0 and b, or the map before an update) plus f terms W_j g_j, where
 //     g_j is (slope A_j, slope c_j + intercept) or a difference of two such. Each of the 2 f
 //     roundings is at most u times the largest partial sum, which is at most
@@ -61,6 +61,7 @@ struct RegionDomain {
     int32_t d_in, d;
     const double* origin;
     const double* axes;  // d x d_in
+    const double* rest;  // what is to be added to the axes, within half a unit in their last place
     const double* low;
     const double* high;
 };

@@ -134,7 +134,7 @@ struct Key {
 };
 
 constexpr int64_t KEYS_FROM = 16;  // pairs of corners per corner and dimension, to use a table
-constexpr double COARSE = 1e-11;   // bounds of new corners, relative, from which on they are refined
+constexpr double COARSE = 1e-9;    // bounds of new corners, relative, from which on they are refined
 
 template <int DIM, int WORDS>
 class Box : public Layers<DIM> {
@@ -160,7 +160,12 @@ private:
     void evaluate(int32_t l, const Cell<WORDS>& cell);
     void resolve(int32_t l, const Cell<WORDS>& cell, int64_t rest, int64_t rest_end);
     void split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
-    void count_last_two(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int j);
+    void count(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
+    void count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
+                       uint64_t todo);
+    void count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
+                     uint64_t todo);
+    Plane<DIM> plane_of(const Chunk<DIM>& chunk, int k) const;
     void leaf(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t on);
     void find_edges(const Cell<WORDS>& cell, int k);
     void pair_up(const Cell<WORDS>& cell);

@@ -128,12 +128,11 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
                             uint64_t on) {
     if (stopped_) return;
     if (todo == 0) return leaf(chunk, cell, on);
+    if (chunk.counting) return count(chunk, cell, todo);
     const int k = __builtin_ctzll(todo);
     const uint64_t others = todo & (todo - 1), this_bit = todo ^ others;
-    if (chunk.counting && others == 0) return tick(2);
-    if (chunk.counting && (others & (others - 1)) == 0)
-        return count_last_two(chunk, cell, k, __builtin_ctzll(others));
     find_edges(cell, k);
+    if (stopped_) return;
     const int slot = cell.used.first_free();
     if (slot < 0) return fail(Stop::too_many_facets);
     const int64_t n = cell.n, n_new = edges_.size, n_on = n - above_.size - below_.size;
@@ -144,25 +143,33 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
     corners_.size += above.n + below.n;
 
     const Plane<DIM> before = planes_[slot];
-    const Switch<DIM>& s = chunk.switches[k];
-    Plane<DIM>& cut = planes_[slot];
-    for (int d = 0; d < DIM; ++d) cut.a[d] = s.a[d];
-    cut.c = s.c, cut.err = chunk.err, cut.id = {chunk.layer, s.index};
-    cut.number = int32_t(layers_[chunk.layer].first + s.index);
-
+    planes_[slot] = plane_of(chunk, k);
     const Corner<WORDS>* v = &corners_[cell.begin];
     Corner<WORDS>*P = &corners_[above.begin], *N = &corners_[below.begin];
-    for (int64_t i = 0; i < above_.size; ++i) *P++ = v[above_[i]];
-    for (int64_t i = 0; i < below_.size; ++i) *N++ = v[below_[i]];
+    uint64_t P_pos = 0, P_neg = 0, N_pos = 0, N_neg = 0;
+    for (int64_t i = 0; i < above_.size; ++i) {
+        const Corner<WORDS> c = *P++ = v[above_[i]];
+        P_pos |= c.pos, P_neg |= c.neg, above.used = above.used | c.mask;
+    }
+    for (int64_t i = 0; i < below_.size; ++i) {
+        const Corner<WORDS> c = *N++ = v[below_[i]];
+        N_pos |= c.pos, N_neg |= c.neg, below.used = below.used | c.mask;
+    }
+    auto add_to_both = [&](const Corner<WORDS>& c) {
+        *N++ = *P++ = c;
+        P_pos |= c.pos, P_neg |= c.neg, N_pos |= c.pos, N_neg |= c.neg;
+        above.used = above.used | c.mask, below.used = below.used | c.mask;
+    };
     for (int64_t i = 0; n_on > 0 && i < n; ++i) {
         if ((v[i].pos | v[i].neg) & this_bit) continue;
-        *P = v[i];
-        P->mask = P->mask | Mask<WORDS>::of(slot);
-        *N++ = *P++;
+        Corner<WORDS> c = v[i];
+        c.mask = c.mask | Mask<WORDS>::of(slot);
+        add_to_both(c);
     }
     for (int64_t e = 0; e < n_new; ++e) {
-        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, others, slot, true, *P);
-        *N++ = *P++;
+        Corner<WORDS> c;
+        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, others, slot, true, c);
+        add_to_both(c);
     }
     const bool first_above = v[0].pos & this_bit;
     if (d_ == 1) {  // the lower end comes first
@@ -170,11 +177,6 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
         const Corner<WORDS> end = upper[0];
         upper[0] = upper[1], upper[1] = end;
     }
-    uint64_t P_pos = 0, P_neg = 0, N_pos = 0, N_neg = 0;
-    for (const Corner<WORDS>* c = &corners_[above.begin]; c < P; ++c)
-        P_pos |= c->pos, P_neg |= c->neg, above.used = above.used | c->mask;
-    for (const Corner<WORDS>* c = &corners_[below.begin]; c < N; ++c)
-        N_pos |= c->pos, N_neg |= c->neg, below.used = below.used | c->mask;
     if (!above.simple) tidy(above), tidy(below);
 
     const uint64_t above_todo = others & P_pos & P_neg, below_todo = others & N_pos & N_neg;
@@ -194,40 +196,89 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
     points_.size = points_before;
 }
 
-// Counts the parts of a cell that the switches k and j split, and no other.
 template <int DIM, int WORDS>
-void Box<DIM, WORDS>::count_last_two(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int j) {
-    const uint64_t j_bit = uint64_t(1) << j;
-    const Corner<WORDS>* v = &corners_[cell.begin];
-    uint64_t above_pos = 0, above_neg = 0, below_pos = 0, below_neg = 0;
-    for (int64_t i = 0; i < cell.n; ++i) {
-        const uint64_t on_above = -(v[i].pos >> k & 1), on_below = -(v[i].neg >> k & 1);
-        above_pos |= v[i].pos & ~on_below, above_neg |= v[i].neg & ~on_below;
-        below_pos |= v[i].pos & ~on_above, below_neg |= v[i].neg & ~on_above;
-    }
-    auto both = [&] {
-        return int(((above_pos & above_neg) & j_bit) != 0) +
-               int(((below_pos & below_neg) & j_bit) != 0);
-    };
-    if (both() < 2) {
-        find_edges(cell, k);
-        const int64_t points_before = points_.size;
+Plane<DIM> Box<DIM, WORDS>::plane_of(const Chunk<DIM>& chunk, int k) const {
+    const Switch<DIM>& s = chunk.switches[k];
+    Plane<DIM> plane;
+    for (int d = 0; d < DIM; ++d) plane.a[d] = s.a[d];
+    plane.c = s.c, plane.err = chunk.err, plane.id = {chunk.layer, s.index};
+    plane.number = int32_t(layers_[chunk.layer].first + s.index);
+    return plane;
+}
+
+// Counts the parts into which the switches in `todo` split a cell, all of which have corners on both
+// sides. Planes h_1 .. h_m make one part more for every part of h_k that those before it make in h_k
+// (deletion and restriction): parts(P; h_1 .. h_m) = 1 + sum over k of parts(P h_k; h_1 .. h_(k-1)),
+// without those k whose h_k is one of the h_j before it inside P. The section P h_k is a polytope
+// given by the corners on h_k; it has its own edges by the same rule.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::count(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo) {
+    tick(1);
+    while (todo != 0 && !stopped_) {
+        const int k = 63 - __builtin_clzll(todo);
+        todo ^= uint64_t(1) << k;
+        if (todo == 0) return tick(1);
+        if (cell.n > 2) find_edges(cell, k);
         const int slot = cell.used.first_free();
         if (slot < 0) return fail(Stop::too_many_facets);
-        if (!points_.room(edges_.size)) return fail();
         const Plane<DIM> before = planes_[slot];
-        planes_[slot].id = {chunk.layer, chunk.switches[k].index};
-        for (int d = 0; d < DIM; ++d) planes_[slot].a[d] = chunk.switches[k].a[d];
-        planes_[slot].c = chunk.switches[k].c, planes_[slot].err = chunk.err;
-        for (int64_t e = 0; e < edges_.size && both() < 2; ++e) {
-            Corner<WORDS> w;
-            cross(chunk, v[edges_[e].above], v[edges_[e].below], k, j_bit, slot, false, w);
-            above_pos |= w.pos, above_neg |= w.neg, below_pos |= w.pos, below_neg |= w.neg;
-        }
+        const int64_t corners_before = corners_.size, points_before = points_.size;
+        planes_[slot] = plane_of(chunk, k);
+        if (cell.n > 2)
+            count_section(chunk, cell, k, slot, todo);
+        else
+            count_point(chunk, cell, k, slot, todo);
         planes_[slot] = before;
+        corners_.size = corners_before;
         points_.size = points_before;
     }
-    tick(2 + both());
+}
+
+// The cell is an edge: h_k meets it in a point, which no other plane may have counted.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
+                                  uint64_t todo) {
+    if (!points_.room(1)) return fail();
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    Corner<WORDS> w;
+    cross(chunk, v[0], v[1], k, todo, slot, false, w);
+    if ((todo & ~(w.pos | w.neg)) == 0) tick(1);
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k,
+                                    int slot, uint64_t todo) {
+    const uint64_t this_bit = uint64_t(1) << k;
+    const int64_t n_new = edges_.size, n_on = cell.n - above_.size - below_.size;
+    Cell<WORDS> section{corners_.size, n_on + n_new, {}, cell.simple && n_on == 0};
+    if (stopped_ || !corners_.room(section.n) || !points_.room(n_new)) return fail();
+    corners_.size += section.n;
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    Corner<WORDS>* w = &corners_[section.begin];
+    uint64_t pos = 0, neg = 0;
+    const bool one = (todo & (todo - 1)) == 0;
+    for (int64_t i = 0; n_on > 0 && i < cell.n; ++i) {
+        if ((v[i].pos | v[i].neg) & this_bit) continue;
+        *w = v[i];
+        w->mask = w->mask | Mask<WORDS>::of(slot);
+        pos |= w->pos, neg |= w->neg, section.used = section.used | w->mask;
+        ++w;
+    }
+    Corner<WORDS>* first_new = w;
+    for (int64_t e = 0; e < n_new; ++e, ++w) {
+        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, todo, slot, false, *w);
+        pos |= w->pos, neg |= w->neg, section.used = section.used | w->mask;
+        if (one && (pos & neg & todo)) return tick(2);
+    }
+    if (todo & ~(pos | neg)) return;  // another plane is the same inside the cell
+    const uint64_t across = todo & pos & neg;
+    if (across == 0) return tick(1);
+    if ((across & (across - 1)) == 0) return tick(2);
+    w = first_new;
+    for (int64_t e = 0; e < n_new; ++e, ++w)
+        if (w->point < 0)
+            w->point = place(chunk, v[edges_[e].above], v[edges_[e].below], k, w->mask);
+    count(chunk, section, across);
 }
 
 // A cell that no switch of the chunk splits.

@@ -131,6 +131,7 @@ void Box<DIM, WORDS>::cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
     w.pos = (v0.pos & ~v1.neg) | (v1.pos & ~v0.neg);
     w.neg = (v0.neg & ~v1.pos) | (v1.neg & ~v0.pos);
     uint64_t open = ((v0.pos & v1.neg) | (v0.neg & v1.pos)) & todo;
+    w.point = -1;
     if (!placed && open == 0) return;
     w.point = place(chunk, v0, v1, k, w.mask);
     for (; open; open &= open - 1) {
@@ -161,10 +162,13 @@ int64_t Box<DIM, WORDS>::place(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
     }
     const double e0 = s.norm * p.delta + chunk.err * p.X + TINY;
     const double e1 = s.norm * q.delta + chunk.err * q.X + TINY;
-    const double off = larger(e0, e1) / ((a0 + a1) / UP - (e0 + e1) * UP);
-    const double ends = larger(p.delta, q.delta);
-    const double share = off > 0 && off < 1 ? off : 1;
-    w.delta = UP * (ends + share * (length + 2 * ends) + 8 * U * (w.X + length));
+    // The true t is a0 / (a0 + a1) with a0 off by e0 and a1 by e1 at most.
+    const double least = (a0 + a1) / UP - (e0 + e1) * UP;
+    const double off = ((1 - t) * e0 + t * e1) / least + 8 * U;
+    const double share = least > 0 && off < 1 ? off : 1;
+    const double ends = (1 - t) * p.delta + t * q.delta;
+    const double whole = length + 2 * larger(p.delta, q.delta);
+    w.delta = UP * (ends + share * whole + 8 * U * (w.X + length));
     w.refined = false;
     if (!(w.delta < COARSE * w.X)) refine(w, mask);
     return points_.size++;

@@ -209,7 +209,7 @@ bool Layers<DIM>::set_up_first_map() {
     }
     map.largest_c = largest_c;
     map.largest = larger(largest, largest_c + layer.columns.kink_largest);
-    map.err = double(2 * layer.of.inputs + 4) * U * largest_sum * UP + TINY;
+    map.err = double(2 * layer.of.inputs + 5) * U * largest_sum * UP + TINY;
     if (!(largest_sum < 1e300)) map.err = __builtin_inf();
     map.err2 = map.err * __builtin_sqrt(double(layer.of.units)) * UP;
     map.version = 1;
