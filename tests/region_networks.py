@@ -49,7 +49,10 @@ def forward_bits(network, x):
 
 def random_layers(rng, kind, d_in=2, widest=5, deepest=3):
     """A small network; most kinds are degenerate."""
-    widths = [d_in, *(int(rng.integers(1, widest + 1)) for _ in range(rng.integers(1, deepest + 1)))]
+    widths = [
+        d_in,
+        *(int(rng.integers(1, widest + 1)) for _ in range(rng.integers(1, deepest + 1))),
+    ]
     W, b = [], []
     for d_in, d_out in pairwise(widths):
         shape = (d_out, d_in)

@@ -175,7 +175,7 @@ def native():
 
 
 @pytest.fixture(params=["baseline", "avx2", "avx512"])
-def isa(request, monkeypatch):
+def region_isa(request, monkeypatch):
     """The region kernels under each instruction set of this processor."""
     if request.param not in regions_module().instruction_sets():
         pytest.skip(f"no {request.param} on this machine or in this build")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from region_networks import (
     RELU,
     forward_bits,
@@ -57,7 +56,7 @@ def assert_agrees_with_forward(network, regions):
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_known_counts(name, isa):
+def test_known_counts(name, region_isa):
     network = hidden_layers(name)
     regions = subdivide_plane(*network, **SQUARE)
     assert regions.n == COUNTS[name]
@@ -138,11 +137,11 @@ def assert_is_twin(network, low=(-2.0, -1.5), high=(1.25, 2.0), **plane):
     return found
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx512"], indirect=True)
+@pytest.mark.parametrize("region_isa", ["baseline", "avx512"], indirect=True)
 @pytest.mark.parametrize(
     "kind", ["float32", "integer", "no biases", "duplicates", "wide scales", "subnormal"]
 )
-def test_random_networks_are_the_twins(kind, isa):
+def test_random_networks_are_the_twins(kind, region_isa):
     rng = np.random.default_rng(1)
     exact = 0
     for _ in range(40):

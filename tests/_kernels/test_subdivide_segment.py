@@ -25,7 +25,7 @@ def tent(depth):
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_known_counts(name, isa):
+def test_known_counts(name, region_isa):
     network = hidden_layers(name)
     a, b = np.load(DATA / "b_seg_10.npz")["p"]
     pieces = subdivide_segment(*network, a, b)
@@ -70,7 +70,8 @@ def test_random_networks_are_the_twins(kind):
     rng = np.random.default_rng(4)
     for _ in range(30):
         network = random_layers(rng, kind, d_in=2)
-        a, b = rng.choice([-2.0, -1, 0, 0.5, 3], (2, 2)) + [[0, 0], [0.25, 0]]
+        a, b = rng.choice([-2.0, -1, 0, 0.5, 3], (2, 2))
+        b[0] += 0.25  # the points are two
         found = subdivide_segment(*network, a, b)
         twin = subdivide_segment(*network, a, b, engine="reference")
         assert found.certified
@@ -79,7 +80,7 @@ def test_random_networks_are_the_twins(kind):
 
 
 def test_breakpoints_closer_than_floats_are_in_order():
-    """z_1 = x - 1/3, z_2 = (1 + 2^-52) x - 1/3: the second is zero first; t is the same to rounding."""
+    """z_1 = x - 1/3, z_2 = (1 + 2^-52) x - 1/3: zero first; both t round alike."""
     third = 1 / 3
     W, b = np.array([[1.0], [1 + 2.0**-52], [1 - 2.0**-53]]), np.full(3, -third)
     pieces = subdivide_segment([W], [b], [RELU], [0.0], [1.0])

@@ -14,9 +14,9 @@ from .region_arrays import SwitchPatterns
 class BoxRegions(SwitchPatterns):
     """Activation regions on low <= p <= high, where x = origin + p_1 axes[0] + ... + p_d axes[d-1].
 
-    A region is a convex polytope: its vertices, its facets, and which vertices lie on which facets.
-    Switches and patterns are those of PlaneRegions. The arrays are None where only a count was asked
-    for.
+    A region is a convex polytope: its vertices, its facets, and which vertices lie on which
+    facets. Switches and patterns are those of PlaneRegions. The arrays are None where only a count
+    was asked for.
     """
 
     n: int
@@ -24,7 +24,9 @@ class BoxRegions(SwitchPatterns):
     patterns: Array | None  # uint8 (n, bytes), as in PlaneRegions
     vertices: Array | None  # float64 (sum of corners, d)
     offsets: Array | None  # int64 (n + 1): region i has the vertices offsets[i] to offsets[i + 1]
-    tight: Array | None  # uint64 (sum of corners, words): bit j: the vertex is on its region's facet j
+    tight: (
+        Array | None
+    )  # uint64 (sum of corners, words): bit j: the vertex is on its region's facet j
     facets: Array | None  # int32: the switch whose zero plane holds the facet, or -1 - side;
     #                       side 2 i is p_i = low_i, side 2 i + 1 is p_i = high_i
     facet_offsets: Array | None  # int64 (n + 1): facets of region i, as offsets for vertices

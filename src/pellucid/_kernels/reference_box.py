@@ -1,4 +1,4 @@
-"""The box kernel's twin: cells are lists of inequalities, vertices are found by trying all sets of d.
+"""The box kernel's twin: cells are lists of inequalities, vertices come from all sets of d of them.
 
 Slow and obviously right: the oracle for networks with a handful of units.
 """

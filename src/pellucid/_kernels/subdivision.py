@@ -90,8 +90,17 @@ def _run(
         )
     axes = np.stack([u, v])
     n, n_switches, patterns, vertices, offsets, *others = _call(
-        module.subdivide_plane, network, origin, axes, low, high,
-        exact, count_only, limit, seconds, max(1, int(threads)),
+        module.subdivide_plane,
+        network,
+        origin,
+        axes,
+        low,
+        high,
+        exact,
+        count_only,
+        limit,
+        seconds,
+        max(1, int(threads)),
     )
     return PlaneRegions(n, n_switches, patterns, vertices, _int64(offsets), *others)
 
@@ -112,10 +121,10 @@ def subdivide_box(
     threads: int = 1,
     engine: str = "auto",
 ) -> BoxRegions:
-    """All activation regions of the hidden layers (W, b, pieces) in a box of d = 1 to 15 dimensions.
+    """All activation regions of the hidden layers (W, b, pieces) in a box of 1 to 15 dimensions.
 
-    The box is low <= p <= high; without origin and axes, p is the network's input, else the input is
-    x = origin + p_1 axes[0] + ... + p_d axes[d - 1]. Everything else is as in `subdivide_plane`,
+    The box is low <= p <= high; without origin and axes, p is the network's input, else the input
+    is x = origin + p_1 axes[0] + ... + p_d axes[d - 1]. Everything else is as in `subdivide_plane`,
     which is faster in two dimensions. Vertices multiply with d: some 8 for a region in three
     dimensions, 66 in six and 350 in eight.
 
@@ -181,9 +190,7 @@ def subdivide_segment(
     )
 
 
-def _box(
-    network, domain, exact, count_only, limit, seconds, threads, engine
-) -> BoxRegions:
+def _box(network, domain, exact, count_only, limit, seconds, threads, engine) -> BoxRegions:
     most = 0 if limit is None else int(limit)
     time_given = 0.0 if seconds is None else float(seconds)
     module = _choose(engine)
@@ -192,8 +199,14 @@ def _box(
         regions = reference_box(network, domain, most, deadline)
         return _only_counted(regions) if count_only else regions
     n, n_switches, patterns, vertices, offsets, tight, facets, facet_offsets, *others = _call(
-        module.subdivide_box, network, *domain,
-        exact, count_only, most, time_given, max(1, int(threads)),
+        module.subdivide_box,
+        network,
+        *domain,
+        exact,
+        count_only,
+        most,
+        time_given,
+        max(1, int(threads)),
     )
     return BoxRegions(
         *(n, n_switches, patterns, vertices, _int64(offsets), tight, facets),

@@ -134,7 +134,6 @@ struct Key {
 };
 
 constexpr int64_t KEYS_FROM = 16;  // pairs of corners per corner and dimension, to use a table
-constexpr double COARSE = 1e-9;    // bounds of new corners, relative, from which on they are refined
 
 template <int DIM, int WORDS>
 class Box : public Layers<DIM> {
@@ -144,7 +143,7 @@ class Box : public Layers<DIM> {
 
 public:
     Box(const RegionProblem& problem, StopSignal* stop, bool polls)
-        : Base(problem, stop, polls), d_(problem.domain.d) {}
+        : Base(problem, stop, polls), d_(problem.domain.d), coarse_(d_ == 1 ? 1e-13 : 1e-9) {}
     ~Box() {
         delete tasks_;
         delete next_tasks_;
@@ -188,6 +187,7 @@ private:
     }
 
     int32_t d_;
+    double coarse_;  // bounds of new corners, relative, from which on they are refined
     Stack<Corner<WORDS>> corners_;
     Stack<Point<DIM>> points_;
     Plane<DIM> planes_[SLOTS];

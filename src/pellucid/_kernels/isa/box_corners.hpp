@@ -170,7 +170,7 @@ int64_t Box<DIM, WORDS>::place(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
     const double whole = length + 2 * larger(p.delta, q.delta);
     w.delta = UP * (ends + share * whole + 8 * U * (w.X + length));
     w.refined = false;
-    if (!(w.delta < COARSE * w.X)) refine(w, mask);
+    if (!(w.delta < coarse_ * w.X)) refine(w, mask);
     return points_.size++;
 }
 
@@ -184,31 +184,45 @@ bool Box<DIM, WORDS>::refine(Point<DIM>& point, const Mask<WORDS>& mask) {
     const Plane<DIM>* rows[DIM];
     int n = 0;
     mask.each([&](int slot) { rows[n++] = &planes_[slot]; });
-    // B, nearly the inverse of the coefficients A, by Gauss and Jordan
-    double M[DIM][2 * DIM] = {};
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) M[i][j] = rows[i]->a[j];
-        M[i][n + i] = 1;
+    // B, nearly the inverse of the coefficients A, by Gauss and Jordan in place; the rows and columns
+    // beyond d are those of the identity.
+    double B[DIM][DIM] = {};
+    int row_of[DIM];
+    for (int i = 0; i < DIM; ++i) {
+        row_of[i] = i;
+        if (i < n)
+            for (int j = 0; j < DIM; ++j) B[i][j] = rows[i]->a[j];
+        else
+            B[i][i] = 1;
     }
     for (int j = 0; j < n; ++j) {
         int pivot = j;
         for (int i = j + 1; i < n; ++i)
-            if (magnitude(M[i][j]) > magnitude(M[pivot][j])) pivot = i;
-        const double scale = 1 / M[pivot][j];
-        for (int c = 0; c < 2 * n; ++c) {
-            const double swapped = M[j][c];
-            M[j][c] = M[pivot][c] * scale;
-            if (pivot != j) M[pivot][c] = swapped;
+            if (magnitude(B[i][j]) > magnitude(B[pivot][j])) pivot = i;
+        const double scale = 1 / B[pivot][j];
+        for (int c = 0; c < DIM; ++c) {
+            const double swapped = B[j][c];
+            B[j][c] = B[pivot][c];
+            B[pivot][c] = swapped;
         }
+        const int swapped = row_of[j];
+        row_of[j] = row_of[pivot], row_of[pivot] = swapped;
+        B[j][j] = 1;
+        for (int c = 0; c < DIM; ++c) B[j][c] *= scale;
         for (int i = 0; i < n; ++i) {
             if (i == j) continue;
-            const double factor = M[i][j];
-            for (int c = j; c < 2 * n; ++c) M[i][c] -= factor * M[j][c];
+            const double factor = B[i][j];
+            B[i][j] = 0;
+            for (int c = 0; c < DIM; ++c) B[i][c] -= factor * B[j][c];
         }
     }
+    // Column j of B belongs to the row that was moved to place j.
+    const Plane<DIM>* moved_rows[DIM];
+    for (int j = 0; j < n; ++j) moved_rows[j] = rows[row_of[j]];
+    for (int j = 0; j < n; ++j) rows[j] = moved_rows[j];
     auto residual = [&](int r, const double* x) {
         double value = rows[r]->c;
-        for (int j = 0; j < n; ++j) value += rows[r]->a[j] * x[j];
+        for (int j = 0; j < DIM; ++j) value += rows[r]->a[j] * x[j];
         return value;
     };
     Point<DIM> moved = point;
@@ -216,26 +230,25 @@ bool Box<DIM, WORDS>::refine(Point<DIM>& point, const Mask<WORDS>& mask) {
     for (int r = 0; r < n; ++r) step[r] = residual(r, point.x);
     moved.X = 1;
     for (int i = 0; i < n; ++i) {
-        for (int r = 0; r < n; ++r) moved.x[i] -= M[i][n + r] * step[r];
+        for (int r = 0; r < n; ++r) moved.x[i] -= B[i][r] * step[r];
         moved.X += magnitude(moved.x[i]);
     }
     for (int r = 0; r < n; ++r)
         step[r] = magnitude(residual(r, moved.x)) + rows[r]->err * moved.X + TINY;
     double worst = 0, q = 0;
     for (int i = 0; i < n; ++i) {
-        double distance = 0, row = 0;
+        double distance = 0, row = 0, product[DIM] = {}, size[DIM] = {};
+        product[i] = -1, size[i] = 1;
         for (int r = 0; r < n; ++r) {
-            distance += magnitude(M[i][n + r]) * step[r];
-            row += magnitude(M[i][n + r]) * rows[r]->err * n;
-        }
-        for (int j = 0; j < n; ++j) {
-            double product = i == j ? -1 : 0, size = 1;
-            for (int r = 0; r < n; ++r) {
-                product += M[i][n + r] * rows[r]->a[j];
-                size += magnitude(M[i][n + r] * rows[r]->a[j]);
+            const double entry = B[i][r];
+            distance += magnitude(entry) * step[r];
+            row += magnitude(entry) * rows[r]->err * n;
+            for (int j = 0; j < DIM; ++j) {
+                product[j] += entry * rows[r]->a[j];
+                size[j] += magnitude(entry * rows[r]->a[j]);
             }
-            row += magnitude(product) + (n + 2) * U * size;
         }
+        for (int j = 0; j < n; ++j) row += magnitude(product[j]) + (n + 2) * U * size[j];
         worst = larger(distance, worst);
         q = larger(row, q);
         if (!(distance < 1e300 && row < 0.5)) return false;
