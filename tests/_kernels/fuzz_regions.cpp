@@ -128,9 +128,11 @@ void fuzz(unsigned long seed) {
             RegionResult result;
             find_regions(*kernel, problem, options & 4 ? 3 : 1, limit, nullptr, nullptr, &result);
             if (!exact || counting || !result.complete) continue;
+            // Polygons fit together wherever their corners are; polytopes need corners in planes.
+            if (kernel->facets > 0 && !(result.regions.vertex_error < 1e-8)) continue;
             const double sum = kernel->facets == 0 ? area(result.regions)
                                                    : volume(result.regions, d, *kernel);
-            if (std::fabs(sum - whole) < 1e-10 * whole) continue;
+            if (std::fabs(sum - whole) < (kernel->facets == 0 ? 1e-10 : 1e-6) * whole) continue;
             std::printf("seed %lu, %d dimensions: %.17g, not %.17g\n", seed, d, sum, whole);
             std::exit(1);
         }

@@ -78,7 +78,7 @@ int64_t Box<DIM, WORDS>::prepare(RegionOutput* out) {
     const double *low = problem_.domain.low, *high = problem_.domain.high;
     Cell<WORDS> box{0, n_corners, {}, true};
     for (int side = 0; side < 2 * d_; ++side) {
-        const double at_side = (side & 1 ? high : low)[side / 2];
+        const double at_side = side & 1 ? high[side / 2] : low[side / 2];
         Plane<DIM>& plane = planes_[side];
         plane = {};
         plane.a[side / 2] = 1, plane.c = -at_side;
@@ -94,7 +94,7 @@ int64_t Box<DIM, WORDS>::prepare(RegionOutput* out) {
         point.X = 1, point.refined = true;
         for (int j = 0; j < d_; ++j) {
             const bool upper = i >> j & 1;
-            point.x[j] = (upper ? high : low)[j];
+            point.x[j] = upper ? high[j] : low[j];
             point.X += magnitude(point.x[j]);
             corner.mask = corner.mask | Mask<WORDS>::of(2 * j + upper);
         }
@@ -107,7 +107,7 @@ int64_t Box<DIM, WORDS>::prepare(RegionOutput* out) {
         tasks_ = next_tasks_;
         next_tasks_ = old;
         const int64_t n = tasks_->tasks.size;
-        if (n >= 48 || problem_.switches < (d_ == 1 ? 128 : 24)) break;
+        if (n >= 48 || problem_.switches < (d_ == 1 ? 4096 : 24)) break;
         Tasks<DIM, WORDS>& to = *next_tasks_;
         to.tasks.size = to.corners.size = to.points.size = to.planes.size = 0;
         to.rest.size = to.words.size = 0;
