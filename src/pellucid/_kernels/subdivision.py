@@ -112,7 +112,7 @@ def subdivide_box(
     low: Numbers = (-1.0, -1.0, -1.0),
     high: Numbers = (1.0, 1.0, 1.0),
     origin: Numbers | None = None,
-    axes: Array | Sequence | None = None,
+    axes: Numbers | None = None,
     *,
     exact: bool = True,
     count_only: bool = False,
