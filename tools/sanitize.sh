@@ -27,16 +27,16 @@ fuzz_type() {
     "$folder/fuzz_$name" "$seconds" "$seed"
 }
 
-# The region kernels: plane NAME flags...
-plane() {
+# The region kernels: regions NAME flags...
+regions() {
     local name=$1
     shift
     echo "regions $name, $seconds seconds"
     "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
         -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels \
-        src/pellucid/_kernels/{subdivide_plane,plane_driver,predicates,dyadic}.cpp \
-        tests/_kernels/fuzz_plane.cpp -pthread -o "$folder/plane_$name"
-    "$folder/plane_$name" "$seconds" "$seed"
+        src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates,dyadic,volumes}.cpp \
+        tests/_kernels/fuzz_regions.cpp -pthread -o "$folder/regions_$name"
+    "$folder/regions_$name" "$seconds" "$seed"
 }
 
 flags=$(grep -m1 '^flags' /proc/cpuinfo 2>/dev/null || true)
@@ -44,8 +44,8 @@ fuzz baseline 16 16
 [[ $flags == *avx2* ]] && fuzz avx2 32 16 -mavx2 -mfma
 [[ $flags == *avx512vl* ]] &&
     fuzz avx512 64 32 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
-plane baseline
-[[ $flags == *avx2* ]] && plane avx2 -mavx2 -mfma
+regions baseline
+[[ $flags == *avx2* ]] && regions avx2 -mavx2 -mfma
 [[ $flags == *avx512vl* ]] &&
-    plane avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
+    regions avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma
 echo "no finding"

@@ -1,61 +1,34 @@
 """The plane's subdivision: against known counts, the exact twin, and what must hold always."""
 
-import json
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from region_networks import (
+    RELU,
+    forward_bits,
+    he_network,
+    hidden_layers,
+    known_counts,
+    random_layers,
+    same_arrays,
+)
 
 from pellucid import InvalidInput
 from pellucid._kernels.reference_regions import reference_regions
 from pellucid._kernels.subdivision import PIECES, Pieces, regions_module, subdivide_plane
 
-DATA = Path(__file__).parents[1] / "data" / "geometry"
-COUNTS = {
-    name: of["activation_regions"]
-    for name, of in json.loads((DATA / "counts.json").read_text()).items()
-}
+COUNTS = known_counts("a_", "d_", "g_")
 GENERIC = [name for name in COUNTS if not name.startswith("g_")]
 DEGENERATE = [name for name in COUNTS if name.startswith("g_")]
 SQUARE = {"low": (-2.0, -2.0), "high": (2.0, 2.0)}
-RELU = PIECES["relu"]()
-
-
-def hidden_layers(name):
-    """(weights, biases, pieces) of a stored network without its output layer."""
-    arrays = np.load(DATA / f"{name}.npz")
-    n = sum(key.startswith("W") for key in arrays) - 1
-    W = [arrays[f"W{i + 1}"] for i in range(n)]
-    b = [arrays[f"b{i + 1}"] for i in range(n)]
-    return W, b, [RELU] * n
-
-
-def he_network(widths, seed=0):
-    rng = np.random.default_rng(seed)
-    sizes = list(zip(widths[1:], widths, strict=False))
-    W = [(rng.normal(size=size) * np.sqrt(2 / size[1])).astype(np.float32) for size in sizes]
-    return W, [rng.uniform(-1, 1, size[0]).astype(np.float32) for size in sizes], [RELU] * len(W)
 
 
 def patterns(regions):
     return {tuple(row) for row in regions.bits().tolist()}
-
-
-def forward_bits(network, x):
-    """Bits of every switch at the points x, in float64, and how far from its kink each is."""
-    h, gaps = np.asarray(x, float), []
-    for W, b, of in zip(*network, strict=True):
-        z = h @ np.asarray(W, float).T + b
-        if of.kinks:
-            gaps.append((z[:, :, None] - np.array(of.kinks)).reshape(len(z), -1))
-        piece = (z[:, :, None] > np.array(of.kinks)).sum(2)
-        h = np.array(of.slopes)[piece] * z + np.array(of.intercepts)[piece]
-    gaps = np.concatenate(gaps, axis=1)
-    return gaps > 0, np.abs(gaps)
 
 
 def interior_points(regions):
@@ -122,7 +95,7 @@ def test_generic_networks_stay_in_the_filter(name):
 
 
 @pytest.mark.parametrize("name", [name for name in DEGENERATE if COUNTS[name] < 100])
-def test_the_twin_counts_the_same(name):
+def test_the_twin_counts_the_same_arrays(name):
     assert subdivide_plane(*hidden_layers(name), **SQUARE, engine="reference").n == COUNTS[name]
 
 
@@ -166,33 +139,6 @@ def assert_is_twin(network, low=(-2.0, -1.5), high=(1.25, 2.0), **plane):
         turns = (np.abs(np.roll(corners, k, 0) - polygon).max() for k in range(len(corners)))
         assert min(turns) <= found.vertex_error + 1e-15
     return found
-
-
-def random_layers(rng, kind):
-    widths = [2, *(int(rng.integers(1, 6)) for _ in range(rng.integers(1, 4)))]
-    W, b = [], []
-    for d_in, d_out in pairwise(widths):
-        shape = (d_out, d_in)
-        if kind == "integer":
-            W.append(rng.choice([-1.0, 0, 1, 2], shape))
-            b.append(rng.choice([-1.0, 0, 1], d_out))
-        elif kind == "no biases":
-            W.append(rng.choice([-1.0, 0, 1, 2], shape))
-            b.append(np.zeros(d_out))
-        elif kind == "duplicates":
-            W.append(rng.normal(size=shape)[rng.integers(0, d_out, d_out)])
-            b.append(rng.normal(size=d_out)[rng.integers(0, d_out, d_out)])
-        elif kind == "wide scales":
-            W.append(rng.normal(size=shape) * 10.0 ** rng.integers(-8, 9, shape))
-            b.append(rng.normal(size=d_out) * 10.0 ** rng.integers(-8, 9, d_out))
-        elif kind == "subnormal":
-            W.append(rng.choice([-3.0, 0, 1, 2], shape) * 5e-324)
-            b.append(rng.choice([-1.0, 0, 1, 2], d_out) * 5e-324)
-        else:
-            W.append(rng.normal(size=shape).astype(np.float32))
-            b.append(rng.normal(size=d_out).astype(np.float32))
-    names = [list(PIECES)[i] if mix else "relu" for i, mix in rng.integers(0, [6, 2], (len(W), 2))]
-    return W, b, [PIECES[name]() for name in names]
 
 
 @pytest.mark.parametrize("isa", ["baseline", "avx512"], indirect=True)
@@ -334,17 +280,12 @@ def test_edges_name_what_they_lie_on():
         assert lengths[on][bits].sum() == pytest.approx(lengths[on][~bits].sum(), rel=1e-9)
 
 
-def same(a, b):
-    names = ("patterns", "vertices", "offsets", "edges")
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
-
-
 @pytest.mark.parametrize("widths", [[2, 96, 96], [2, 32, 32, 32, 32], [2, 8, 8]])
 def test_threads_change_no_bit(widths):
     network = he_network(widths)
     one = subdivide_plane(*network, **SQUARE)
     for threads in (2, 5):
-        assert same(one, subdivide_plane(*network, **SQUARE, threads=threads))
+        assert same_arrays(one, subdivide_plane(*network, **SQUARE, threads=threads))
         count = subdivide_plane(*network, **SQUARE, threads=threads, count_only=True)
         assert count.n == one.n
     assert_partition(one)
@@ -362,7 +303,7 @@ def test_a_limit_ends_with_the_first_regions_and_says_so(threads):
     assert np.array_equal(part.vertices, whole.vertices[: whole.offsets[3000]])
     exactly = subdivide_plane(*network, **SQUARE, limit=whole.n, threads=threads)
     assert exactly.complete
-    assert same(exactly, whole)
+    assert same_arrays(exactly, whole)
     assert subdivide_plane(*network, **SQUARE, limit=3000, count_only=True).n == 3000
 
 

@@ -11,6 +11,7 @@ DATA = Path(__file__).parents[1] / "data" / "geometry"
 COUNTS = {
     name: of["activation_regions"]
     for name, of in json.loads((DATA / "counts.json").read_text()).items()
+    if name.startswith(("a_", "d_", "g_"))  # on the square
 }
 
 

@@ -5,22 +5,30 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "instruction_sets.hpp"
-#include "subdivide_plane.hpp"
+#include "region_driver.hpp"
+#include "volumes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace pellucid {
 
-namespace baseline { extern const PlaneKernel plane_kernel; }
+#define PELLUCID_KERNELS(isa)                              \
+    namespace isa {                                         \
+    extern const RegionKernel plane_kernel;                 \
+    extern const RegionKernel box_kernels[N_BOX_KERNELS];   \
+    }
+PELLUCID_KERNELS(baseline)
 #if defined(PELLUCID_X86)
-namespace avx2 { extern const PlaneKernel plane_kernel; }
-namespace avx512 { extern const PlaneKernel plane_kernel; }
+PELLUCID_KERNELS(avx2)
+PELLUCID_KERNELS(avx512)
 #endif
 
 void bind_maps(nb::module_&);
@@ -28,6 +36,8 @@ void bind_maps(nb::module_&);
 namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void need(bool condition, const char* what) {
@@ -35,12 +45,15 @@ void need(bool condition, const char* what) {
 }
 
 void finite(const double* values, size_t n, const std::string& what) {
-    bool all = true;
-    for (size_t i = 0; i < n; ++i) all &= values[i] - values[i] == 0;
-    need(all, ("a number is not finite in the " + what).c_str());
+    uint64_t carries = 0;  // an exponent of ones carries into the sign's place
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t bits;
+        std::memcpy(&bits, values + i, 8);
+        carries |= (bits & 0x7ff0000000000000) + 0x0010000000000000;
+    }
+    need(carries >> 63 == 0, ("a number is not finite in the " + what).c_str());
 }
 
-const PlaneKernel& choose() { return PELLUCID_KERNEL(instruction_set(), plane_kernel); }
 
 // Signals, and the end of the time that was given.
 struct Poll {
@@ -65,19 +78,26 @@ nb::object array(Growing& memory, std::initializer_list<size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(owner.data(), shape.size(), shape.begin(), owner));
 }
 
-nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
+// What a subdivision is given, checked.
+struct Arguments {
+    std::vector<RegionLayer> layers;
+    RegionProblem problem;
+};
+
+Arguments arguments(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                     const std::vector<std::vector<double>>& kinks,
                     const std::vector<std::vector<double>>& slopes,
-                    const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
-                    Vector low, Vector high, bool exact, bool count_only, int64_t limit,
-                    double seconds, int32_t threads) {
-    const size_t n = W.size();
+                    const std::vector<std::vector<double>>& intercepts, const Vector& origin,
+                    const Matrix& axes, const Vector& low, const Vector& high, bool exact,
+                    bool count_only) {
+    const size_t n = W.size(), d = axes.shape(0);
     need(b.size() == n && kinks.size() == n && slopes.size() == n && intercepts.size() == n,
          "one entry for each hidden layer");
-    need(axes.shape(0) == 2 && axes.shape(1) == origin.shape(0) && low.shape(0) == 2 &&
-             high.shape(0) == 2, "a plane has two axes");
-    need(limit >= 0 && threads >= 1, "limit, threads");
-    std::vector<RegionLayer> layers(n);
+    need(d >= 1 && d <= 15, "the domain must have 1 to 15 dimensions");
+    need(axes.shape(1) == origin.shape(0) && low.shape(0) == d && high.shape(0) == d,
+         "origin and axes need one number for each input, low and high one for each axis");
+    Arguments result;
+    result.layers.resize(n);
     int64_t switches = 0;
     for (size_t l = 0; l < n; ++l) {
         const size_t inputs = l == 0 ? origin.shape(0) : W[l - 1].shape(0);
@@ -90,7 +110,7 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         finite(b[l].data(), b[l].size(), "biases of hidden layer " + std::to_string(l + 1));
         for (const auto* numbers : {&kinks[l], &slopes[l], &intercepts[l]})
             finite(numbers->data(), numbers->size(), "pieces of hidden layer " + std::to_string(l + 1));
-        RegionLayer& layer = layers[l];
+        RegionLayer& layer = result.layers[l];
         layer.inputs = int32_t(inputs), layer.units = int32_t(W[l].shape(0));
         layer.W = W[l].data(), layer.b = b[l].data();
         layer.n_kinks = int32_t(k);
@@ -101,32 +121,96 @@ nb::tuple subdivide(const std::vector<Matrix>& W, const std::vector<Vector>& b,
     }
     need(switches < (int64_t(1) << 31), "too many units");
     finite(origin.data(), origin.shape(0), "origin");
-    finite(axes.data(), 2 * axes.shape(1), "u or v");
-    finite(low.data(), 2, "low"), finite(high.data(), 2, "high");
-    need(low.data()[0] < high.data()[0] && low.data()[1] < high.data()[1],
-         "low must be below high on both axes");
-    const RegionDomain domain{int32_t(origin.shape(0)), 2, origin.data(), axes.data(), low.data(),
-                              high.data()};
-    const PlaneProblem problem{layers.data(), int32_t(n), domain, exact, count_only, switches,
-                               (switches + 7) / 8};
-    PlaneResult result;
+    finite(axes.data(), axes.size(), d == 2 ? "u or v" : "axes");
+    finite(low.data(), d, "low"), finite(high.data(), d, "high");
+    for (size_t i = 0; i < d; ++i)
+        need(low.data()[i] < high.data()[i], d == 2 ? "low must be below high on both axes"
+                                                    : "low must be below high on every axis");
+    const RegionDomain domain{int32_t(origin.shape(0)), int32_t(d), origin.data(), axes.data(),
+                              nullptr, low.data(), high.data()};
+    result.problem = {result.layers.data(), int32_t(n), domain, exact, count_only, switches,
+                      (switches + 7) / 8};
+    return result;
+}
+
+// Runs the first kernel that has enough dimensions, and the next where a cell has too many facets.
+const RegionKernel& find(const RegionKernel* first, const RegionKernel* last,
+                         const RegionProblem& problem, int32_t threads, int64_t limit,
+                         double seconds, std::unique_ptr<RegionResult>& result) {
+    need(limit >= 0 && threads >= 1, "limit, threads");
     Poll poll{seconds};
-    {
-        const PlaneKernel& kernel = choose();
-        nb::gil_scoped_release released;
-        subdivide_plane(kernel, problem, threads, limit, &Poll::asked, &poll, &result);
+    for (const RegionKernel* kernel = first; kernel != last; ++kernel) {
+        if (kernel->d < problem.domain.d) continue;
+        result = std::make_unique<RegionResult>();
+        {
+            nb::gil_scoped_release released;
+            find_regions(*kernel, problem, threads, limit, &Poll::asked, &poll, result.get());
+        }
+        if (poll.interrupted) throw nb::python_error();
+        if (result->stopped == Stop::out_of_memory) throw std::bad_alloc();
+        if (result->stopped != Stop::too_many_facets) return *kernel;
     }
-    if (poll.interrupted) throw nb::python_error();
-    if (result.stopped == Stop::out_of_memory) throw std::bad_alloc();
+    throw nb::value_error("a cell has more than 1024 facets, which is more than the kernel can hold");
+}
+
+// Regions, switches, patterns, vertices and offsets; then what differs; then how signs were decided.
+nb::tuple answer(RegionResult& result, const RegionProblem& problem, const nb::object& what_differs) {
     RegionOutput& out = result.regions;
-    const size_t r = count_only ? 0 : size_t(out.regions), v = size_t(out.vertices);
-    nb::object arrays[4] = {nb::none(), nb::none(), nb::none(), nb::none()};
-    if (!count_only)
-        arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)}),
-        arrays[1] = array<double>(out.points, {v, 2}), arrays[2] = array<int64_t>(out.offsets, {r + 1}),
-        arrays[3] = array<int32_t>(out.edges, {v});
-    return nb::make_tuple(out.regions, switches, arrays[0], arrays[1], arrays[2], arrays[3], out.vertex_error,
-                          out.by_filter, out.by_exact, out.undecided, result.complete);
+    nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
+    if (!problem.count_only) {
+        const size_t r = size_t(out.regions);
+        arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)});
+        arrays[1] = array<double>(out.points, {size_t(out.vertices), size_t(problem.domain.d)});
+        arrays[2] = array<int64_t>(out.offsets, {r + 1});
+    }
+    const nb::tuple first =
+        nb::make_tuple(out.regions, problem.switches, arrays[0], arrays[1], arrays[2]);
+    const nb::tuple last = nb::make_tuple(out.vertex_error, out.by_filter, out.by_exact,
+                                          out.undecided, result.complete);
+    return nb::tuple(first + what_differs + last);
+}
+
+nb::tuple plane(const std::vector<Matrix>& W, const std::vector<Vector>& b,
+                const std::vector<std::vector<double>>& kinks,
+                const std::vector<std::vector<double>>& slopes,
+                const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
+                Vector low, Vector high, bool exact, bool count_only, int64_t limit,
+                double seconds, int32_t threads) {
+    need(axes.shape(0) == 2, "a plane has two axes");
+    const Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
+                                      exact, count_only);
+    const RegionKernel* kernel = &PELLUCID_KERNEL(instruction_set(), plane_kernel);
+    std::unique_ptr<RegionResult> result;
+    find(kernel, kernel + 1, given.problem, threads, limit, seconds, result);
+    nb::object edges = nb::none();
+    RegionOutput& out = result->regions;
+    if (!count_only) edges = array<int32_t>(out.incidence, {size_t(out.vertices)});
+    return answer(*result, given.problem, nb::make_tuple(edges));
+}
+
+nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
+              const std::vector<std::vector<double>>& kinks,
+              const std::vector<std::vector<double>>& slopes,
+              const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
+              Matrix rest, Vector low, Vector high, bool exact, bool count_only, int64_t limit,
+              double seconds, int32_t threads) {
+    Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
+                                      exact, count_only);
+    need(rest.shape(0) == axes.shape(0) && rest.shape(1) == axes.shape(1), "shapes of axes");
+    finite(rest.data(), rest.size(), "axes");
+    given.problem.domain.rest = rest.data();
+    const RegionKernel* first = PELLUCID_KERNEL(instruction_set(), box_kernels);
+    std::unique_ptr<RegionResult> result;
+    const RegionKernel& kernel = find(first, first + N_BOX_KERNELS, given.problem, threads, limit,
+                                      seconds, result);
+    nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
+    RegionOutput& out = result->regions;
+    if (!count_only) {
+        arrays[0] = array<uint64_t>(out.incidence, {size_t(out.vertices), size_t(kernel.facets) / 64});
+        arrays[1] = array<int32_t>(out.facet_numbers, {size_t(out.facets)});
+        arrays[2] = array<int64_t>(out.facet_offsets, {size_t(out.regions) + 1});
+    }
+    return answer(*result, given.problem, nb::make_tuple(arrays[0], arrays[1], arrays[2]));
 }
 
 }  // namespace
@@ -138,9 +222,25 @@ NB_MODULE(_regions, m) {
     bind_maps(m);
     m.def("instruction_set", &instruction_set);
     m.def("instruction_sets", &instruction_sets);
-    m.def("subdivide_plane", &subdivide, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
+    m.def("subdivide_plane", &plane, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
           "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a,
           "limit"_a, "seconds"_a, "threads"_a);
+    m.def("subdivide_box", &box, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
+          "origin"_a, "axes"_a, "rest"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a, "limit"_a,
+          "seconds"_a, "threads"_a);
+    m.def("box_volumes", [](Matrix vertices, Offsets offsets, Words tight) {
+        const size_t n = offsets.shape(0) - 1, d = vertices.shape(1);
+        need(offsets.shape(0) >= 1 && d >= 1 && d <= 15 && tight.shape(0) == vertices.shape(0),
+             "shapes of regions");
+        for (size_t i = 0; i < n; ++i)
+            need(offsets.data()[i] >= 0 && offsets.data()[i] <= offsets.data()[i + 1] &&
+                     offsets.data()[i + 1] <= int64_t(vertices.shape(0)), "offsets");
+        Growing volumes;
+        if (!volumes.reserve((n + 1) * sizeof(double))) throw std::bad_alloc();
+        box_volumes(int64_t(n), int(d), int(tight.shape(1)), vertices.data(), offsets.data(),
+                    tight.data(), static_cast<double*>(volumes.data));
+        return array<double>(volumes, {n});
+    });
     // For the tests of predicates: sign of det [rows] of k x k numbers, and of sum of a_i b_i.
     m.def("determinant_sign", [](Matrix rows) {
         const size_t k = rows.shape(0);

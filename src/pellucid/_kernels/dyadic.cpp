@@ -116,6 +116,16 @@ double Dyadic::approximate() const {
     return sign_ * value;
 }
 
+uint64_t Dyadic::residue() const {
+    constexpr uint64_t p = (uint64_t(1) << 61) - 1;
+    uint64_t value = 0;
+    for (size_t i = limbs_.size(); i-- > 0;)
+        value = uint64_t(((Wide(value) << 64) + limbs_[i]) % p);
+    const int shift = int((int64_t(low_) * 64 % 61 + 61) % 61);  // 2^61 = 1
+    value = uint64_t((Wide(value) << shift) % p);
+    return sign_ < 0 && value > 0 ? p - value : value;
+}
+
 int determinant_sign(const std::vector<const Dyadic*>& rows, int k) {
     // minors[S]: the determinant of the first |S| rows and the columns in S
     std::vector<Dyadic> minors(size_t(1) << k);

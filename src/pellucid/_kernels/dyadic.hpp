@@ -24,6 +24,7 @@ public:
     void add(const Dyadic& a, bool subtract = false);
     friend Dyadic operator*(const Dyadic& a, const Dyadic& b);
 
+    uint64_t residue() const;    // modulo the prime 2^61 - 1
     double approximate() const;  // for messages and tests; relative error below 2^-50
 
 private:

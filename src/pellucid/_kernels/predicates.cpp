@@ -17,6 +17,62 @@ bool all_zero(const double* values, int64_t n) {
     return std::all_of(values, values + n, [](double v) { return v == 0; });
 }
 
+// Arithmetic modulo the prime 2^61 - 1.
+constexpr uint64_t PRIME = (uint64_t(1) << 61) - 1;
+
+uint64_t times(uint64_t a, uint64_t b) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+    const uint64_t sum = uint64_t(product & PRIME) + uint64_t(product >> 61);
+    return sum >= PRIME ? sum - PRIME : sum;
+}
+
+uint64_t inverse(uint64_t a) {  // a^(p - 2)
+    uint64_t result = 1;
+    for (uint64_t e = PRIME - 2; e; e >>= 1, a = times(a, a))
+        if (e & 1) result = times(result, a);
+    return result;
+}
+
+// The first d rows whose slopes are independent. Gaussian elimination modulo a prime tells: what is
+// independent there is so in truth. The converse fails for one in 10^18 by chance; then every choice
+// is tried.
+std::vector<std::vector<Dyadic>> independent(const std::vector<std::vector<Dyadic>>& rows, int d) {
+    std::vector<std::vector<uint64_t>> reduced;
+    std::vector<size_t> pivots, chosen;
+    for (size_t i = 0; i < rows.size() && chosen.size() < size_t(d); ++i) {
+        std::vector<uint64_t> row;
+        for (int k = 0; k < d; ++k) row.push_back(rows[i][size_t(k)].residue());
+        for (size_t r = 0; r < reduced.size(); ++r) {
+            const uint64_t factor = row[pivots[r]];
+            for (size_t k = 0; k < row.size(); ++k)
+                row[k] = (row[k] + PRIME - times(factor, reduced[r][k])) % PRIME;
+        }
+        const auto pivot = std::find_if(row.begin(), row.end(), [](uint64_t x) { return x != 0; });
+        if (pivot == row.end()) continue;
+        pivots.push_back(size_t(pivot - row.begin()));
+        const uint64_t scale = inverse(*pivot);
+        for (uint64_t& x : row) x = times(x, scale);
+        reduced.push_back(std::move(row));
+        chosen.push_back(i);
+    }
+    std::vector<bool> taken(rows.size());
+    if (chosen.size() == size_t(d)) {
+        for (size_t i : chosen) taken[i] = true;
+    } else {
+        std::fill(taken.begin(), taken.begin() + d, true);
+    }
+    for (;;) {
+        std::vector<std::vector<Dyadic>> result;
+        for (size_t i = 0; i < rows.size(); ++i)
+            if (taken[i]) result.push_back(rows[i]);
+        if (chosen.size() == size_t(d)) return result;
+        std::vector<const Dyadic*> pointers;
+        for (const auto& row : result) pointers.push_back(row.data());
+        if (determinant_sign(pointers, d) != 0) return result;
+        if (!std::prev_permutation(taken.begin(), taken.end())) return result;
+    }
+}
+
 }  // namespace
 
 ExactPredicates::ExactPredicates(const RegionLayer* layers, int32_t n_layers,
@@ -26,6 +82,7 @@ ExactPredicates::ExactPredicates(const RegionLayer* layers, int32_t n_layers,
       axes_(exact(domain.axes, int64_t(domain.d) * domain.d_in)),
       low_(exact(domain.low, domain.d)), high_(exact(domain.high, domain.d)),
       exact_(size_t(n_layers)) {
+    for (size_t i = 0; domain.rest && i < axes_.size(); ++i) axes_[i].add(Dyadic(domain.rest[i]));
     through_origin_ = all_zero(domain.origin, domain.d_in);
     for (int32_t l = 0; l < n_layers; ++l) {
         const RegionLayer& layer = layers[l];
@@ -120,17 +177,19 @@ ExactPredicates::Row ExactPredicates::hyperplane(LineId id) {
     return row;
 }
 
-int ExactPredicates::sign(const uint64_t* const* patterns, const LineId* through, LineId of) {
+int ExactPredicates::sign(const uint64_t* const* patterns, const LineId* through, int32_t n,
+                          LineId of) {
     int32_t last = of.layer;
     bool sides = of.is_side();
-    for (int32_t i = 0; i < d_; ++i) {
+    for (int32_t i = 0; i < n; ++i) {
         last = std::max(last, through[i].layer);
         sides = sides || through[i].is_side();
     }
     if (through_origin_ && !sides) return 0;
     refresh(patterns, last);
     std::vector<Row> planes;
-    for (int32_t i = 0; i < d_; ++i) planes.push_back(hyperplane(through[i]));
+    for (int32_t i = 0; i < n; ++i) planes.push_back(hyperplane(through[i]));
+    if (n > d_) planes = independent(planes, d_);
     planes.push_back(hyperplane(of));
     std::vector<const Dyadic*> rows;
     for (const Row& row : planes) rows.push_back(row.data());
@@ -145,8 +204,8 @@ ExactPredicates* make_exact(const RegionLayer* layers, int32_t n_layers,
 }
 
 int exact_sign(ExactPredicates* exact, const uint64_t* const* patterns, const LineId* through,
-               LineId of) {
-    return exact->sign(patterns, through, of);
+               int32_t n, LineId of) {
+    return exact->sign(patterns, through, n, of);
 }
 
 void free_exact(ExactPredicates* exact) { delete exact; }

@@ -6,7 +6,7 @@
 //
 // THE BOUND (u = 2^-53; the maps are stored in float64, weights are taken as they are).
 // (1) Map of layer l on the cell, z = A x + c, kept as floats with |float - true| <= err for every
-//     entry. Layer 1 sums d products: err <= (2 d + 4) u max_i (sum_j |W_ij| max|u_j, v_j, o_j| + |b_i|).
+//     entry. Layer 1 sums n products and leaves out the rest: err <= (2 n + 5) u max_i (sum_j |W_ij| max|u_j, v_j, o_j| + |b_i|).
 //     Layer l + 1 is a start (0 and b, or the map before an update) plus f terms W_j g_j, where
 //     g_j is (slope A_j, slope c_j + intercept) or a difference of two such. Each of the 2 f
 //     roundings is at most u times the largest partial sum, which is at most
@@ -22,8 +22,8 @@
 //     |S_2(v)| <= r_2 for the two true lines, so by Cramer delta <= (|a_2| r_1 + |a_1| r_2) / |det|
 //     with det and the coefficients taken at their worst. Or, from the edge that was cut: V lies on
 //     the true edge, so delta <= max(delta_0, delta_1) + its length. The smaller of the two is kept.
-// (3) Evaluation: with m = max(|a|, |c| + |kink|) over the layer and X = |x| + |y| + 1,
-//     |s_float(v) - s_true(V)| <= 2 (m + err) delta + (err + 5 u m) X.
+// (3) Evaluation: with m = max(|a|, |c| + |kink|) over the layer and X = |x_1| + ... + |x_d| + 1,
+//     |s_float(v) - s_true(V)| <= d (m + err) delta + (err + (d + 3) u m) X.
 // Where |s_float| exceeds (3) its sign is proved. Products that underflow lose at most 2^-1075 each;
 // 1e-280 in err and in (3) covers them. Overflow makes the bound infinite or NaN: it never passes.
 //
@@ -61,6 +61,7 @@ struct RegionDomain {
     int32_t d_in, d;
     const double* origin;
     const double* axes;  // d x d_in
+    const double* rest;  // what is to be added to the axes, within half a unit in their last place
     const double* low;
     const double* high;
 };
@@ -79,10 +80,9 @@ class ExactPredicates {
 public:
     ExactPredicates(const RegionLayer* layers, int32_t n_layers, const RegionDomain& domain);
 
-    // Sign of `of` at the point where the d hyperplanes `through` meet; patterns[l] holds the bits
-    // of layer l's switches, needed for the layers before those named. The hyperplanes must meet in
-    // one point.
-    int sign(const uint64_t* const* patterns, const LineId* through, LineId of);
+    // Sign of `of` at the one point in which the n >= d hyperplanes `through` meet; patterns[l] holds
+    // the bits of layer l's switches, needed for the layers before those named.
+    int sign(const uint64_t* const* patterns, const LineId* through, int32_t n, LineId of);
 
 private:
     using Row = std::vector<Dyadic>;  // d slopes and a constant
@@ -111,7 +111,8 @@ private:
 // The same for sources that are compiled for several instruction sets: those must not instantiate
 // templates of the standard library.
 ExactPredicates* make_exact(const RegionLayer*, int32_t n_layers, const RegionDomain&);
-int exact_sign(ExactPredicates*, const uint64_t* const* patterns, const LineId* through, LineId of);
+int exact_sign(ExactPredicates*, const uint64_t* const* patterns, const LineId* through, int32_t n,
+               LineId of);
 void free_exact(ExactPredicates*);
 
 }  // namespace pellucid

@@ -13,7 +13,7 @@ import numpy as np
 from .._shapes import Array
 from .region_arrays import Numbers, Pieces, PlaneRegions
 
-Affine = tuple[Fraction, Fraction, Fraction]  # (a, b, c): a s + b t + c
+Affine = tuple[Fraction, ...]  # (a, b, ..., c): a s + b t + ... + c
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,12 @@ def reference_regions(
 
 def iterate_regions(weights, biases, pieces, origin, u, v, low, high) -> Iterator[ReferenceRegion]:
     """`reference_regions`, one after the other."""
-    layers = [
-        (_exact(W), _exact(b), activation)
-        for W, b, activation in zip(weights, biases, pieces, strict=True)
-    ]
-    (s0, t0), (s1, t1) = _exact(low), _exact(high)
+    layers = exact_layers(weights, biases, pieces)
+    (s0, t0), (s1, t1) = exact_numbers(low), exact_numbers(high)
     square = (Corner(s0, t0, -3), Corner(s1, t0, -2), Corner(s1, t1, -4), Corner(s0, t1, -1))
-    inputs = tuple(zip(_exact(u), _exact(v), _exact(origin), strict=True))
-    return _regions(square, inputs, layers, (), 0)
+    inputs = tuple(zip(exact_numbers(u), exact_numbers(v), exact_numbers(origin), strict=True))
+    for pattern, cell, outputs in split_by_layers(square, inputs, layers, split):
+        yield ReferenceRegion(pattern, cell, outputs)
 
 
 def reference_plane(network, plane, limit: int, deadline: float | None) -> PlaneRegions:
@@ -122,34 +120,47 @@ def reference_plane(network, plane, limit: int, deadline: float | None) -> Plane
     )
 
 
-def _exact(values: Numbers) -> list:
+def exact_numbers(values: Numbers) -> list:
+    """The stored numbers as fractions, in lists of the same shape."""
     numbers = np.asarray(values, np.float64)
     if numbers.ndim == 1:
         return [Fraction(value) for value in numbers.tolist()]
     return [[Fraction(value) for value in row] for row in numbers.tolist()]
 
 
-def _regions(cell, h, layers, pattern, number) -> Iterator[ReferenceRegion]:
-    """Regions inside a cell on which the layers before `layers` are affine, with outputs h."""
+def exact_layers(weights, biases, pieces) -> list:
+    """(W, b, activation) of each hidden layer in fractions."""
+    return [
+        (exact_numbers(W), exact_numbers(b), activation)
+        for W, b, activation in zip(weights, biases, pieces, strict=True)
+    ]
+
+
+def split_by_layers(cell, h, layers, split, pattern=(), number=0) -> Iterator[tuple]:
+    """(pattern, cell, outputs) of all parts of a cell on which h is affine, split by `layers`.
+
+    split(cell, f, number) gives the parts on which f >= 0 and f <= 0, or None for one without
+    interior; number is that of the switch whose zero set is cut along.
+    """
     if not layers:
-        yield ReferenceRegion(pattern, cell, h)
+        yield pattern, cell, h
         return
     (W, b, activation), *later = layers
     z = [_combine(row, h, constant) for row, constant in zip(W, b, strict=True)]
     width = len(z) * len(activation.kinks)
-    for part, bits in _split_by_units(cell, z, activation, number):
+    for part, bits in _split_by_units(cell, z, activation, split, number):
         chosen = tuple(
             _piece(f, activation, sum(bits[i * len(activation.kinks) :][: len(activation.kinks)]))
             for i, f in enumerate(z)
         )
-        yield from _regions(part, chosen, later, pattern + bits, number + width)
+        yield from split_by_layers(part, chosen, later, split, pattern + bits, number + width)
 
 
-def _split_by_units(cell, z, activation, number) -> Iterator[tuple[Cell, tuple[bool, ...]]]:
+def _split_by_units(cell, z, activation, split, number) -> Iterator[tuple]:
     parts = [(cell, ())]
-    for a, b, c in z:
+    for *slopes, constant in z:
         for kink in activation.kinks:
-            f = (a, b, c - Fraction(kink))
+            f = (*slopes, constant - Fraction(kink))
             halves = []
             for part, bits in parts:
                 above, below = split(part, f, number)
@@ -161,10 +172,14 @@ def _split_by_units(cell, z, activation, number) -> Iterator[tuple[Cell, tuple[b
 
 
 def _combine(row: list[Fraction], h: tuple[Affine, ...], constant: Fraction) -> Affine:
-    a, b, c = (sum((w * f[i] for w, f in zip(row, h, strict=True)), Fraction(0)) for i in range(3))
-    return a, b, c + constant
+    *slopes, c = (
+        sum((w * a for w, a in zip(row, column, strict=True)), Fraction(0))
+        for column in zip(*h, strict=True)
+    )
+    return (*slopes, c + constant)
 
 
 def _piece(f: Affine, activation: Pieces, piece: int) -> Affine:
     slope, intercept = Fraction(activation.slopes[piece]), Fraction(activation.intercepts[piece])
-    return slope * f[0], slope * f[1], slope * f[2] + intercept
+    *slopes, c = (slope * a for a in f)
+    return (*slopes, c + intercept)

@@ -42,8 +42,32 @@ PIECES = {
 }
 
 
+class SwitchPatterns:
+    """What all kinds of regions have in common: patterns, and how their signs were decided."""
+
+    n_switches: int
+    patterns: Array | None
+    undecided: int
+
+    @property
+    def certified(self) -> bool:
+        """Whether every sign was proved, so that the regions found are right."""
+        return self.undecided == 0
+
+    def bits(self) -> Bool[Array, "n n_switches"]:
+        """The patterns, one boolean for each switch."""
+        packed = self._need(self.patterns)
+        return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
+
+    @staticmethod
+    def _need(array: Array | None) -> Array:
+        if array is None:
+            raise InvalidInput("only a count was asked for; use count_only=False.")
+        return array
+
+
 @dataclass(frozen=True)
-class PlaneRegions:
+class PlaneRegions(SwitchPatterns):
     """Activation regions of hidden layers on low <= (s, t) <= high, where x = origin + s u + t v.
 
     A region is a convex polygon. The switches (unit, kink) are numbered in layer, unit, kink order.
@@ -66,16 +90,6 @@ class PlaneRegions:
     undecided: int  # signs that were taken unproved (exact=False)
     complete: bool  # nothing was left out (see limit, seconds)
 
-    @property
-    def certified(self) -> bool:
-        """Whether every sign was proved, so that the regions found are right."""
-        return self.undecided == 0
-
-    def bits(self) -> Bool[Array, "n n_switches"]:
-        """The patterns, one boolean for each switch."""
-        packed = self._need(self.patterns)
-        return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
-
     def polygon(self, i: int) -> Float64[Array, "corners 2"]:
         """The corners of region i in (s, t), counterclockwise."""
         offsets = self._need(self.offsets)
@@ -95,9 +109,3 @@ class PlaneRegions:
         p = vertices - first
         q = vertices[self.next_vertex()] - first
         return np.add.reduceat(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0], offsets[:-1]) / 2
-
-    @staticmethod
-    def _need(array: Array | None) -> Array:
-        if array is None:
-            raise InvalidInput("only a count was asked for; use count_only=False.")
-        return array

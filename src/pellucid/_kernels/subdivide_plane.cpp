@@ -1,54 +1,25 @@
 // subdivide_plane, compiled once for each instruction set: what comes out, and the tasks.
-#include "subdivide_plane.hpp"
+#include "region_driver.hpp"
 
 #include <cstdlib>
 #include <cstring>
 
 #include "isa/plane.hpp"
 #include "isa/plane_cells.hpp"
-#include "isa/plane_layers.hpp"
+#include "isa/layers.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
 namespace {
 
-void Subdivision::tick(int64_t regions) {
-    out_->regions += regions;
-    if (limit_ > 0 && out_->regions >= limit_) stopped_ = true;
-    if (++ticks_ & 4095) return;
-    if (polls_ && stop_->poll && stop_->poll(stop_->poll_data))
-        stop_->value.store(int(Stop::asked));
-    if (stop_->value.load() != int(Stop::none)) stopped_ = true;
-}
-
 void Subdivision::emit(int64_t begin, int64_t n) {
     RegionOutput& out = *out_;
-    const int64_t bytes = problem_.bytes;
     const size_t r = size_t(out.regions), p = size_t(out.vertices);
-    if (!out.patterns.reserve((r + 1) * size_t(bytes) + 8 * size_t(words(problem_.switches) + 1)) ||
-        !out.points.reserve((p + size_t(n)) * 16) || !out.edges.reserve((p + size_t(n)) * 4) ||
-        !out.offsets.reserve((r + 2) * 8))
+    if (!write_pattern(out) || !out.points.reserve((p + size_t(n)) * 16) ||
+        !out.incidence.reserve((p + size_t(n)) * 4) || !out.offsets.reserve((r + 2) * 8))
         return fail();
-    unsigned char* packed = static_cast<unsigned char*>(out.patterns.data) + r * size_t(bytes);
-    int64_t bits = 0;  // deposited so far
-    uint64_t carry = 0;
-    for (int32_t l = 0; l < n_layers_; ++l) {
-        const Layer& layer = layers_[l];
-        const int shift = int(bits & 63);
-        unsigned char* at_word = packed + (bits >> 6) * 8;
-        for (int64_t w = 0; w < words(layer.switches); ++w, at_word += 8) {
-            const uint64_t word = layer.pattern[w];
-            const uint64_t merged = carry | word << shift;
-            std::memcpy(at_word, &merged, 8);
-            carry = shift == 0 ? 0 : word >> (64 - shift);
-            if (layer.switches - 64 * w + shift < 64) carry = merged;  // the word is not full yet
-        }
-        bits += layer.switches;
-    }
-    if (bits & 63) std::memcpy(packed + (bits >> 6) * 8, &carry, 8);
-
     double* point = static_cast<double*>(out.points.data) + 2 * p;
-    int32_t* edge = static_cast<int32_t*>(out.edges.data) + p;
+    int32_t* edge = static_cast<int32_t*>(out.incidence.data) + p;
     const Vertex* v = &cells_[begin];
     for (int64_t i = 0; i < n; ++i) {
         point[2 * i] = v[i].x, point[2 * i + 1] = v[i].y;
@@ -143,17 +114,20 @@ void Subdivision::run(const Subdivision& from, int64_t index, int64_t limit, Reg
 
 }  // namespace
 
-extern const PlaneKernel plane_kernel;
-const PlaneKernel plane_kernel{
+extern const RegionKernel plane_kernel;
+const RegionKernel plane_kernel{
     PELLUCID_ISA_NAME,
-    [](const PlaneProblem& problem, StopSignal* stop, bool polls) -> PlaneSubdivision* {
+    2,
+    0,
+    sizeof(int32_t),
+    [](const RegionProblem& problem, StopSignal* stop, bool polls) -> AnySubdivision* {
         return new Subdivision(problem, stop, polls);
     },
-    [](PlaneSubdivision* s) { delete static_cast<Subdivision*>(s); },
-    [](PlaneSubdivision* s, RegionOutput* out) {
+    [](AnySubdivision* s) { delete static_cast<Subdivision*>(s); },
+    [](AnySubdivision* s, RegionOutput* out) {
         return static_cast<Subdivision*>(s)->prepare(out);
     },
-    [](PlaneSubdivision* s, const PlaneSubdivision* tasks, int64_t task, int64_t limit,
+    [](AnySubdivision* s, const AnySubdivision* tasks, int64_t task, int64_t limit,
        RegionOutput* out) {
         static_cast<Subdivision*>(s)->run(*static_cast<const Subdivision*>(tasks), task, limit, out);
     }};

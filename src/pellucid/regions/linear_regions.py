@@ -7,6 +7,7 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._kernels import subdivision
+from .._kernels.box_arrays import BoxRegions
 from .._shapes import Array
 from ..network import Network
 from .chain import Chain, chain_of
@@ -101,16 +102,10 @@ def _in_box(network: Network, chain: Chain, domain: Domain, options: dict) -> Li
 _SUBDIVISIONS = {1: _on_line, 2: _on_plane}
 
 
-def _subdivide(chain: Chain, domain: Domain, options: dict) -> Any:
-    kernel = getattr(subdivision, "subdivide_affine_box", None)
-    if kernel is None:
-        raise InvalidInput(
-            f"regions in {domain.dimension} dimensions are not built yet; use a Plane or a 2-D Box."
-        )
+def _subdivide(chain: Chain, domain: Domain, options: dict) -> BoxRegions:
     layers = chain.weights, chain.biases, chain.pieces
-    return kernel(
-        *layers, domain.origin, domain.axes, domain.rest, domain.low, domain.high, **options
-    )
+    box = domain.low, domain.high, domain.origin, domain.axes
+    return subdivision.subdivide_box(*layers, *box, rest=domain.rest, **options)
 
 
 def _result(network: Network, domain: Domain, found: Any, **arrays: Array | None) -> LinearRegions:

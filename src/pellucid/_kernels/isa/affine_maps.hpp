@@ -27,54 +27,95 @@ struct Columns {
     double kink_largest = 0;
 };
 
+template <int DIM>
 struct Term {
     int64_t column;
-    double x, y, c;  // what the column is multiplied by
+    double a[DIM], c;  // what the column is multiplied by
 };
 
+// z_i = a[0][i] x_0 + ... + c[i]
+template <int DIM>
 struct AffineMap {
-    double *ax = nullptr, *ay = nullptr, *c = nullptr;  // padded with zeros
-    double err = 0;                                     // (1): of every entry
-    double err2 = 0;  // (1): square root of the sum of squares over units, of each of the three
-    double rho = 0;                                     // the part of it from this layer's roundings
-    double largest = 0;                                 // m of (3)
+    double *a[DIM] = {}, *c = nullptr;  // padded with zeros
+    double err = 0;                     // (1): of every entry
+    double err2 = 0;  // (1): square root of the sum of squares over units, of each of a and c
+    double rho = 0;                     // the part of it from this layer's roundings
+    double largest = 0;                 // m of (3)
     double largest_c = 0;
     uint64_t version = 0, built_on = 0;  // of this map; of the map before it was composed from
     int64_t updates = 0;
     uint64_t* pattern = nullptr;  // of the layer before
 };
 
+struct RowSums {
+    double magnitudes, squares;
+};
+
+// Of a row that need not be aligned.
+inline RowSums row_sums(const double* row, int64_t n) {
+    vd magnitudes{}, squares{};
+    int64_t j = 0;
+    for (; j + D <= n; j += D) {
+        const vd w = load_any(row + j);
+        magnitudes += abs(w);
+        squares += w * w;
+    }
+    RowSums sums{0, 0};
+    for (int k = 0; k < D; ++k) sums.magnitudes += magnitudes[k], sums.squares += squares[k];
+    for (; j < n; ++j) sums.magnitudes += magnitude(row[j]), sums.squares += row[j] * row[j];
+    return sums;
+}
+
+// sum a_j b_j, or sum |a_j| b_j
+template <bool MAGNITUDES>
+inline double dot(const double* a, const double* b, int64_t n) {
+    vd sums[4] = {};
+    int64_t j = 0;
+    for (; j + 4 * D <= n; j += 4 * D)
+        for (int k = 0; k < 4; ++k) {
+            const vd x = load_any(a + j + k * D);
+            sums[k] += (MAGNITUDES ? abs(x) : x) * load_any(b + j + k * D);
+        }
+    const vd all_sums = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    double sum = 0;
+    for (int k = 0; k < D; ++k) sum += all_sums[k];
+    for (; j < n; ++j) sum += (MAGNITUDES ? magnitude(a[j]) : a[j]) * b[j];
+    return sum;
+}
+
 // (3) without the vertex's part
-PELLUCID_INLINE double evaluation_error(const AffineMap& map) {
-    return map.err + 5 * U * map.largest;
+template <int DIM>
+PELLUCID_INLINE double evaluation_error(const AffineMap<DIM>& map) {
+    return map.err + (DIM + 3) * U * map.largest;
 }
 
 // One block of B vectors of units: A += sum of columns times terms.
-template <int B>
-PELLUCID_INLINE void accumulate_block(AffineMap& map, const double* from_c, bool fresh,
-                                      const Columns& layer, const Term* terms, int64_t n_terms,
-                                      int64_t i, vd& top, vd& top_c) {
-    vd x[B], y[B], c[B];
+template <int B, int DIM>
+PELLUCID_INLINE void accumulate_block(AffineMap<DIM>& map, const double* from_c, bool fresh,
+                                      const Columns& layer, const Term<DIM>* terms,
+                                      int64_t n_terms, int64_t i, vd& top, vd& top_c) {
+    vd a[DIM][B], c[B];
     for (int k = 0; k < B; ++k) {
-        x[k] = fresh ? vd{} : load(map.ax + i + k * D);
-        y[k] = fresh ? vd{} : load(map.ay + i + k * D);
+        for (int d = 0; d < DIM; ++d) a[d][k] = fresh ? vd{} : load(map.a[d] + i + k * D);
         c[k] = load(from_c + i + k * D);
     }
     for (int64_t t = 0; t < n_terms; ++t) {
         const double* column = layer.W + terms[t].column * layer.stride + i;
-        const vd gx = all(terms[t].x), gy = all(terms[t].y), gc = all(terms[t].c);
-        for (int k = 0; k < B; ++k) {
-            const vd w = load(column + k * D);
-            x[k] += w * gx;
-            y[k] += w * gy;
-            c[k] += w * gc;
+        vd w[B];
+        for (int k = 0; k < B; ++k) w[k] = load(column + k * D);
+        for (int d = 0; d < DIM; ++d) {
+            const vd g = all(terms[t].a[d]);
+            for (int k = 0; k < B; ++k) a[d][k] += w[k] * g;
         }
+        const vd gc = all(terms[t].c);
+        for (int k = 0; k < B; ++k) c[k] += w[k] * gc;
     }
     for (int k = 0; k < B; ++k) {
-        store(map.ax + i + k * D, x[k]);
-        store(map.ay + i + k * D, y[k]);
+        for (int d = 0; d < DIM; ++d) {
+            store(map.a[d] + i + k * D, a[d][k]);
+            top = max(top, abs(a[d][k]));
+        }
         store(map.c + i + k * D, c[k]);
-        top = max(top, max(abs(x[k]), abs(y[k])));
         top_c = max(top_c, abs(c[k]));
     }
 }
@@ -105,15 +146,17 @@ inline double spectral_bound(const Columns& layer, double* G) {
 }
 
 // A fresh map: (0, 0, b) plus the terms; otherwise the old map plus the terms.
-inline void accumulate(AffineMap& map, const Columns& layer, const AffineMap& before,
-                       double steepest_before, const Term* terms, int64_t n_terms, double sum_terms,
+template <int DIM>
+inline void accumulate(AffineMap<DIM>& map, const Columns& layer, const AffineMap<DIM>& before,
+                       double steepest_before, const Term<DIM>* terms, int64_t n_terms, double sum_terms,
                        double largest_term, bool fresh) {
     const double start = fresh ? layer.b_largest : larger(map.largest, map.largest_c);
     const double* from_c = fresh ? layer.b : map.c;
     vd top{}, top_c{};
     int64_t i = 0;
-    for (; i + 4 * D <= layer.stride; i += 4 * D)
-        accumulate_block<4>(map, from_c, fresh, layer, terms, n_terms, i, top, top_c);
+    constexpr int B = DIM <= 3 ? 4 : 2;
+    for (; i + B * D <= layer.stride; i += B * D)
+        accumulate_block<B>(map, from_c, fresh, layer, terms, n_terms, i, top, top_c);
     for (; i < layer.stride; i += D)
         accumulate_block<1>(map, from_c, fresh, layer, terms, n_terms, i, top, top_c);
     const double M = start + smaller(sum_terms, layer.row_sum * largest_term);

@@ -27,6 +27,11 @@ constexpr int PAD = 8;  // rows of switches are padded to this many
 typedef double vd __attribute__((vector_size(D * 8)));
 
 PELLUCID_INLINE vd load(const double* p) { return *reinterpret_cast<const vd*>(p); }
+PELLUCID_INLINE vd load_any(const double* p) {  // where p need not be aligned
+    vd a;
+    __builtin_memcpy(&a, p, sizeof a);
+    return a;
+}
 PELLUCID_INLINE void store(double* p, vd a) { *reinterpret_cast<vd*>(p) = a; }
 PELLUCID_INLINE vd all(double x) { return x - vd{}; }
 
@@ -62,6 +67,27 @@ PELLUCID_INLINE unsigned greater(vd a, vd b) {
     return bits;
 }
 #endif
+
+// bits[i]: `of` has one bit that masks[i] has not (or none), for D masks.
+PELLUCID_INLINE unsigned single_bits(uint64_t of, const uint64_t* masks) {
+#if defined(__AVX512F__)
+    const __m512i rest = _mm512_andnot_si512(_mm512_loadu_si512(masks), _mm512_set1_epi64(int64_t(of)));
+    return _mm512_testn_epi64_mask(rest, _mm512_add_epi64(rest, _mm512_set1_epi64(-1)));
+#elif defined(__AVX2__)
+    const __m256i all_masks = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(masks));
+    const __m256i rest = _mm256_andnot_si256(all_masks, _mm256_set1_epi64x(int64_t(of)));
+    const __m256i lower = _mm256_and_si256(rest, _mm256_add_epi64(rest, _mm256_set1_epi64x(-1)));
+    return unsigned(_mm256_movemask_pd(
+        _mm256_castsi256_pd(_mm256_cmpeq_epi64(lower, _mm256_setzero_si256()))));
+#else
+    unsigned bits = 0;
+    for (int i = 0; i < D; ++i) {
+        const uint64_t rest = of & ~masks[i];
+        bits |= unsigned((rest & (rest - 1)) == 0) << i;
+    }
+    return bits;
+#endif
+}
 
 PELLUCID_INLINE double highest(vd a) {
     double m = a[0];

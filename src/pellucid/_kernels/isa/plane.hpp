@@ -1,13 +1,10 @@
-// What subdivide_plane works with: vertices, lines, chunks of switches, tasks, layers.
+// What subdivide_plane works with: vertices, lines, chunks of switches, tasks.
 //
 // Everything is in the instruction set's own namespace and an unnamed one: only subdivide_plane.cpp
 // includes these files.
 #pragma once
 
-#include <cstdlib>
-
-#include "../subdivide_plane.hpp"
-#include "affine_maps.hpp"
+#include "layers.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 namespace {
@@ -57,27 +54,12 @@ struct Tasks {
     Stack<uint64_t> words;
 };
 
-struct Layer {
-    RegionLayer of;
-    int64_t switches, first;  // first: number of its first switch in the network
-    Columns columns;
-    AffineMap map;
-    uint64_t* pattern;
-};
-
-class Subdivision : public PlaneSubdivision {
+class Subdivision : public Layers<2> {
 public:
-    Subdivision(const PlaneProblem& problem, StopSignal* stop, bool polls)
-        : problem_(problem), stop_(stop), polls_(polls) {
-        stopped_ = !set_up();
-        if (stopped_) fail();
-    }
+    Subdivision(const RegionProblem& problem, StopSignal* stop, bool polls)
+        : Layers(problem, stop, polls) {}
 
     ~Subdivision() {
-        if (exact_) free_exact(exact_);
-        std::free(block_);
-        std::free(layers_);
-        std::free(patterns_);
         delete tasks_;
         delete next_tasks_;
     }
@@ -86,16 +68,6 @@ public:
     void run(const Subdivision& from, int64_t task, int64_t limit, RegionOutput* out);
 
 private:
-    bool set_up();
-    void set_up_layer(int32_t l);
-    void set_up_first_map();
-    void fail() {
-        stopped_ = true;
-        stop_->value.store(int(Stop::out_of_memory));
-    }
-    void tick(int64_t regions);
-
-    void update_map(int32_t l);
     void evaluate(int32_t l, int64_t begin, int64_t n);
     void enter(int32_t l, int64_t begin, int64_t n, int64_t top);
     void resolve(int32_t l, int64_t begin, int64_t n, int64_t top, int64_t rest,
@@ -108,23 +80,9 @@ private:
     void emit(int64_t begin, int64_t n);
     void collect(int32_t layer, int64_t begin, int64_t n, int64_t rest, int64_t rest_end);
 
-    PlaneProblem problem_;
-    StopSignal* stop_;
-    bool polls_;
-    bool stopped_ = false;
-    int32_t n_layers_ = 0;
-    Layer* layers_ = nullptr;
-    const uint64_t** patterns_ = nullptr;
-    void* block_ = nullptr;
-    uint64_t* prefix_ = nullptr;  // packed pattern of all layers but the last
-    ExactPredicates* exact_ = nullptr;
-
     Stack<Vertex> cells_;
     Stack<Line> lines_;
     Stack<int32_t> candidates_;
-    Stack<Term> terms_;
-    RegionOutput* out_ = nullptr;
-    int64_t limit_ = 0, ticks_ = 0;
     bool collecting_ = false;
     Tasks* tasks_ = nullptr;
     Tasks* next_tasks_ = nullptr;

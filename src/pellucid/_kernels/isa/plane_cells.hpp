@@ -25,9 +25,8 @@ void Subdivision::enter(int32_t l, int64_t begin, int64_t n, int64_t top) {
 
 // Writes the bits of switches that have one proved sign at all vertices; the others are candidates.
 void Subdivision::evaluate(int32_t l, int64_t begin, int64_t n) {
-    Layer& layer = layers_[l];
-    const AffineMap& map = layer.map;
-    const int kinks = layer.of.n_kinks;
+    Layer<2>& layer = layers_[l];
+    const AffineMap<2>& map = layer.map;
     if (!candidates_.room(layer.switches)) return fail();
     Vertex* v = &cells_[begin];
     double slack = 0;
@@ -37,41 +36,16 @@ void Subdivision::evaluate(int32_t l, int64_t begin, int64_t n) {
         v[i].slack = (reach * v[i].delta + err * X + TINY) * UP;
         slack = v[i].slack > slack || v[i].slack != v[i].slack ? v[i].slack : slack;
     }
-    for (int64_t w = 0; w < words(layer.switches); ++w) layer.pattern[w] = 0;
-    int32_t* found = candidates_.data() + candidates_.size;
-    const vd bound = all(slack);
-    const int64_t units = layer.of.units;
-    for (int64_t i = 0; i < units; i += D) {
-        const vd ax = load(map.ax + i), ay = load(map.ay + i), c = load(map.c + i);
-        vd lowest = ax * all(v[0].x) + (ay * all(v[0].y) + c), topmost = lowest;
-        for (int64_t k = 1; k < n; ++k) {
-            const vd s = ax * all(v[k].x) + (ay * all(v[k].y) + c);
-            lowest = min(lowest, s);
-            topmost = max(topmost, s);
-        }
-        const unsigned valid = units - i >= D ? (1u << D) - 1 : (1u << (units - i)) - 1;
-        if (kinks == 1) {  // kink may be another number than 0
-            const vd kink = all(layer.of.kink[0]);
-            const unsigned on = greater(lowest - kink, bound) & valid;
-            unsigned open = ~(on | greater(kink - topmost, bound)) & valid;
-            layer.pattern[i >> 6] |= uint64_t(on) << (i & 63);
-            for (; open; open &= open - 1) *found++ = int32_t(i + __builtin_ctz(open));
-        } else {
-            unsigned on[2], open[2];
-            for (int k = 0; k < 2; ++k) {
-                const vd kink = all(layer.of.kink[k]);
-                on[k] = greater(lowest - kink, bound) & valid;
-                open[k] = ~(on[k] | greater(kink - topmost, bound)) & valid;
+    const int64_t n_found = settle(
+        l, slack, candidates_.data() + candidates_.size, [&](int64_t i, vd& lowest, vd& topmost) {
+            const vd ax = load(map.a[0] + i), ay = load(map.a[1] + i), c = load(map.c + i);
+            lowest = topmost = ax * all(v[0].x) + (ay * all(v[0].y) + c);
+            for (int64_t k = 1; k < n; ++k) {
+                const vd s = ax * all(v[k].x) + (ay * all(v[k].y) + c);
+                lowest = min(lowest, s);
+                topmost = max(topmost, s);
             }
-            for (int64_t j = 0; j < D; ++j)
-                for (int k = 0; k < 2; ++k) {
-                    const int64_t s = 2 * (i + j) + k;
-                    layer.pattern[s >> 6] |= uint64_t(on[k] >> j & 1) << (s & 63);
-                    if (open[k] >> j & 1) *found++ = int32_t(s);
-                }
-        }
-    }
-    const int64_t n_found = found - (candidates_.data() + candidates_.size);
+        });
     out_->by_filter += n * (layer.switches - n_found);
     candidates_.size += n_found;
 }
@@ -81,20 +55,14 @@ PELLUCID_INLINE double at(const Switch& s, const Vertex& v) {
 }
 
 int Subdivision::decide(const Line& a, const Line& b, LineId of, double s) {
-    if (!problem_.exact) {
-        ++out_->undecided;
-        return s > 0 ? 1 : s < 0 ? -1 : 0;
-    }
-    ++out_->by_exact;
-    if (!exact_) exact_ = make_exact(problem_.layers, n_layers_, problem_.domain);
     const LineId through[2] = {a.id, b.id};
-    return exact_sign(exact_, patterns_, through, of);
+    return Layers::decide(through, 2, of, s);
 }
 
 // Looks at candidates [rest, rest_end) of a layer until 64 of them split the cell; then splits it.
 void Subdivision::resolve(int32_t l, int64_t begin, int64_t n, int64_t top, int64_t rest,
                           int64_t rest_end) {
-    Layer& layer = layers_[l];
+    Layer<2>& layer = layers_[l];
     Chunk chunk;
     chunk.layer = l;
     chunk.err = evaluation_error(layer.map);
@@ -112,7 +80,7 @@ void Subdivision::resolve(int32_t l, int64_t begin, int64_t n, int64_t top, int6
         const int32_t index = candidates_[rest];
         const int32_t unit = kinks == 1 ? index : index >> 1;
         const double kink = layer.of.kink[kinks == 1 ? 0 : index & 1];
-        const Switch s{layer.map.ax[unit], layer.map.ay[unit], layer.map.c[unit] - kink, index};
+        const Switch s{layer.map.a[0][unit], layer.map.a[1][unit], layer.map.c[unit] - kink, index};
         bool above = false, below = false;
         for (int64_t i = 0; i < n; ++i) {
             const double value = at(s, v[i]);

@@ -1,4 +1,4 @@
-// Threads around subdivide_plane: who runs which task, and how the parts are joined in order.
+// Threads around a subdivision: who runs which task, and how the parts are joined in order.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "subdivide_plane.hpp"
+#include "region_driver.hpp"
 
 namespace pellucid {
 
@@ -39,8 +39,10 @@ struct Worker {
 };
 
 bool begin_offsets(RegionOutput& output) {
-    if (!output.offsets.reserve(8)) return false;
-    static_cast<int64_t*>(output.offsets.data)[0] = 0;
+    for (Growing* offsets : {&output.offsets, &output.facet_offsets}) {
+        if (!offsets->reserve(8)) return false;
+        static_cast<int64_t*>(offsets->data)[0] = 0;
+    }
     return true;
 }
 
@@ -52,18 +54,19 @@ void add_decisions(const RegionOutput& from, RegionOutput& to) {
 }
 
 void take(RegionOutput& from, RegionOutput& to) {
-    to.regions = from.regions, to.vertices = from.vertices;
-    for (auto memory : {&RegionOutput::patterns, &RegionOutput::points, &RegionOutput::edges,
-                        &RegionOutput::offsets})
+    to.regions = from.regions, to.vertices = from.vertices, to.facets = from.facets;
+    for (auto memory : {&RegionOutput::patterns, &RegionOutput::points, &RegionOutput::incidence,
+                        &RegionOutput::offsets, &RegionOutput::facet_numbers,
+                        &RegionOutput::facet_offsets})
         std::swap((to.*memory).data, (from.*memory).data);
 }
 
 // A thread's own subdivision; null where memory ended.
 struct Owned {
-    const PlaneKernel& kernel;
-    PlaneSubdivision* subdivision = nullptr;
+    const RegionKernel& kernel;
+    AnySubdivision* subdivision = nullptr;
 
-    Owned(const PlaneKernel& kernel, const PlaneProblem& problem, StopSignal& stop, bool polls)
+    Owned(const RegionKernel& kernel, const RegionProblem& problem, StopSignal& stop, bool polls)
         : kernel(kernel) {
         try {
             subdivision = kernel.create(problem, &stop, polls);
@@ -79,25 +82,26 @@ struct Owned {
 
 class Run {
 public:
-    Run(const PlaneKernel& kernel, const PlaneProblem& problem, int64_t limit, StopSignal& stop)
+    Run(const RegionKernel& kernel, const RegionProblem& problem, int64_t limit, StopSignal& stop)
         : kernel_(kernel), problem_(problem), limit_(limit), stop_(stop) {}
 
-    void run(int32_t threads, PlaneResult* result);
+    void run(int32_t threads, RegionResult* result);
 
 private:
-    void work(PlaneSubdivision* self, Worker& worker, int64_t pause_after);
+    void work(AnySubdivision* self, Worker& worker, int64_t pause_after);
     RegionOutput* output_of(Worker& worker, int64_t task);
     bool next(int64_t& task);
     void finished(int64_t task, int64_t regions);
     void join(std::vector<Worker>& workers, RegionOutput& to);
     void append(const RegionOutput& from, RegionOutput& to);
+    size_t point_bytes() const { return size_t(problem_.domain.d) * sizeof(double); }
 
-    const PlaneKernel& kernel_;
-    const PlaneProblem& problem_;
+    const RegionKernel& kernel_;
+    const RegionProblem& problem_;
     const int64_t limit_;
     StopSignal& stop_;
     bool separate_ = false;  // an output for each task
-    const PlaneSubdivision* tasks_ = nullptr;
+    const AnySubdivision* tasks_ = nullptr;
     int64_t n_tasks_ = 0;
     std::mutex mutex_;
     int64_t next_ = 0;
@@ -132,7 +136,7 @@ RegionOutput* Run::output_of(Worker& worker, int64_t task) {
     return nullptr;
 }
 
-void Run::work(PlaneSubdivision* self, Worker& worker, int64_t pause_after) try {
+void Run::work(AnySubdivision* self, Worker& worker, int64_t pause_after) try {
     int64_t task, found = 0;
     while (found < pause_after && next(task)) {
         RegionOutput* output = output_of(worker, task);
@@ -153,14 +157,20 @@ void Run::append(const RegionOutput& from, RegionOutput& to) {
             std::memcpy(static_cast<char*>(target.data) + size_t(at) * each, source.data,
                         size_t(n) * each);
     };
+    auto shift = [&](const Growing& source, Growing& target, int64_t by) {
+        const int64_t* ends = static_cast<const int64_t*>(source.data);
+        int64_t* offsets = static_cast<int64_t*>(target.data) + to.regions;
+        for (int64_t i = 1; i <= from.regions; ++i) offsets[i] = by + ends[i];
+    };
     copy(from.patterns, to.patterns, to.regions, from.regions, size_t(problem_.bytes));
-    copy(from.points, to.points, to.vertices, from.vertices, 2 * sizeof(double));
-    copy(from.edges, to.edges, to.vertices, from.vertices, sizeof(int32_t));
-    const int64_t* ends = static_cast<const int64_t*>(from.offsets.data);
-    int64_t* offsets = static_cast<int64_t*>(to.offsets.data) + to.regions;
-    for (int64_t i = 1; i <= from.regions; ++i) offsets[i] = to.vertices + ends[i];
+    copy(from.points, to.points, to.vertices, from.vertices, point_bytes());
+    copy(from.incidence, to.incidence, to.vertices, from.vertices, kernel_.bytes_per_incidence);
+    copy(from.facet_numbers, to.facet_numbers, to.facets, from.facets, sizeof(int32_t));
+    shift(from.offsets, to.offsets, to.vertices);
+    if (kernel_.facets > 0) shift(from.facet_offsets, to.facet_offsets, to.facets);
     to.regions += from.regions;
     to.vertices += from.vertices;
+    to.facets += from.facets;
 }
 
 // All parts in the order of tasks; each is freed as soon as it is copied.
@@ -170,13 +180,18 @@ void Run::join(std::vector<Worker>& workers, RegionOutput& to) {
         for (auto& part : worker.parts) parts.push_back(std::move(part));
     std::sort(parts.begin(), parts.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    size_t regions = 0, vertices = 0;
-    for (const auto& [task, part] : parts)
-        regions += size_t(part->regions), vertices += size_t(part->vertices);
+    size_t regions = 0, vertices = 0, facets = 0;
+    for (const auto& [task, part] : parts) {
+        regions += size_t(part->regions);
+        vertices += size_t(part->vertices);
+        facets += size_t(part->facets);
+    }
     if (!to.patterns.reserve(regions * size_t(problem_.bytes)) ||
-        !to.points.reserve(vertices * 2 * sizeof(double)) ||
-        !to.edges.reserve(vertices * sizeof(int32_t)) ||
-        !to.offsets.reserve((regions + 1) * sizeof(int64_t)) || !begin_offsets(to))
+        !to.points.reserve(vertices * point_bytes()) ||
+        !to.incidence.reserve(vertices * kernel_.bytes_per_incidence) ||
+        !to.facet_numbers.reserve(facets * sizeof(int32_t)) ||
+        !to.offsets.reserve((regions + 1) * sizeof(int64_t)) ||
+        !to.facet_offsets.reserve((regions + 1) * sizeof(int64_t)) || !begin_offsets(to))
         throw std::bad_alloc();
     for (auto& [task, part] : parts) {
         append(*part, to);
@@ -185,7 +200,7 @@ void Run::join(std::vector<Worker>& workers, RegionOutput& to) {
     }
 }
 
-void Run::run(int32_t threads, PlaneResult* result) {
+void Run::run(int32_t threads, RegionResult* result) {
     const Owned main(kernel_, problem_, stop_, true);
     if (!main.subdivision) throw std::bad_alloc();
     std::vector<Worker> workers(size_t(std::max(threads, 1)));
@@ -221,15 +236,17 @@ void Run::run(int32_t threads, PlaneResult* result) {
     result->complete = result->stopped == Stop::none && (limit_ == 0 || to.regions <= limit_);
     if (limit_ > 0 && to.regions > limit_) {
         to.regions = limit_;
-        if (!problem_.count_only)
+        if (!problem_.count_only) {
             to.vertices = static_cast<int64_t*>(to.offsets.data)[limit_];
+            if (kernel_.facets > 0) to.facets = static_cast<int64_t*>(to.facet_offsets.data)[limit_];
+        }
     }
 }
 
 }  // namespace
 
-void subdivide_plane(const PlaneKernel& kernel, const PlaneProblem& problem, int32_t threads,
-                     int64_t limit, bool (*poll)(void*), void* poll_data, PlaneResult* result) {
+void find_regions(const RegionKernel& kernel, const RegionProblem& problem, int32_t threads,
+                  int64_t limit, bool (*poll)(void*), void* poll_data, RegionResult* result) {
     StopSignal stop;
     stop.poll = poll;
     stop.poll_data = poll_data;

@@ -1,0 +1,319 @@
+// Cells of any dimension: which switches split a cell, and the split.
+#pragma once
+
+#include "box.hpp"
+
+namespace pellucid::PELLUCID_ISA {
+namespace {
+
+// Layer l begins on a cell.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::enter(int32_t l, Cell<WORDS> cell) {
+    if (stopped_) return;
+    if (l == n_layers_) {
+        if (collecting_) return collect(l, cell, 0, 0);
+        if (problem_.count_only) return tick(1);
+        return emit(cell);
+    }
+    if (l > 0) this->update_map(l);
+    if (stopped_) return;
+    if (layers_[l].of.n_kinks == 0) return enter(l + 1, cell);
+    const int64_t first = candidates_.size;
+    evaluate(l, cell);
+    if (stopped_) return;
+    resolve(l, cell, first, candidates_.size);
+    candidates_.size = first;
+}
+
+// Writes the bits of switches that have one proved sign at all corners; the others are candidates.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::evaluate(int32_t l, const Cell<WORDS>& cell) {
+    const AffineMap<DIM>& map = layers_[l].map;
+    if (!candidates_.room(layers_[l].switches)) return fail();
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    double slack = 0;
+    const double err = evaluation_error(map), reach = d_ * (map.largest + map.err);
+    for (int64_t i = 0; i < cell.n; ++i) {
+        const Point<DIM>& p = points_[v[i].point];
+        const double of_corner = (reach * p.delta + err * p.X + TINY) * UP;
+        slack = of_corner > slack || of_corner != of_corner ? of_corner : slack;
+    }
+    const Point<DIM>* points = points_.data();
+    const int64_t n_found = this->settle(
+        l, slack, candidates_.data() + candidates_.size, [&](int64_t i, vd& lowest, vd& topmost) {
+            vd a[DIM];
+            for (int d = 0; d < DIM; ++d) a[d] = load(map.a[d] + i);
+            const vd c = load(map.c + i);
+            for (int64_t k = 0; k < cell.n; ++k) {
+                const double* x = points[v[k].point].x;
+                vd s = c;
+                for (int d = 0; d < DIM; ++d) s += a[d] * all(x[d]);
+                lowest = k == 0 ? s : min(lowest, s);
+                topmost = k == 0 ? s : max(topmost, s);
+            }
+        });
+    out_->by_filter += cell.n * (layers_[l].switches - n_found);
+    candidates_.size += n_found;
+}
+
+// Of a switch at the true corner: by the bound, at a corner known better, or by exact numbers.
+template <int DIM, int WORDS>
+int Box<DIM, WORDS>::sign(const Switch<DIM>& s, int32_t layer, double err,
+                          const Corner<WORDS>& v) {
+    Point<DIM>& p = points_[v.point];
+    double value;
+    do {
+        value = at(s, p);
+        const double slack = (s.norm * p.delta + err * p.X + TINY) * UP;
+        if (magnitude(value) > slack) {
+            ++out_->by_filter;
+            return value > 0 ? 1 : -1;
+        }
+    } while (refine(p, v.mask));
+    LineId through[SLOTS];
+    int32_t n = 0;
+    v.mask.each([&](int slot) { through[n++] = planes_[slot].id; });
+    return this->decide(through, n, {layer, s.index}, value);
+}
+
+// Looks at candidates [rest, rest_end) of a layer until 64 of them split the cell; then splits it.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::resolve(int32_t l, const Cell<WORDS>& cell, int64_t rest, int64_t rest_end) {
+    Layer<DIM>& layer = layers_[l];
+    const AffineMap<DIM>& map = layer.map;
+    Chunk<DIM> chunk;
+    chunk.layer = l;
+    chunk.err = evaluation_error(map);
+    Corner<WORDS>* v = &corners_[cell.begin];
+    for (int64_t i = 0; i < cell.n; ++i) v[i].pos = v[i].neg = 0;
+    const int kinks = layer.of.n_kinks, room = !collecting_ ? 64 : d_ == 1 ? 16 : 4;
+    int m = 0;
+    for (; rest < rest_end && m < room; ++rest) {
+        const int32_t index = candidates_[rest];
+        const int32_t unit = kinks == 1 ? index : index >> 1;
+        const double kink = layer.of.kink[kinks == 1 ? 0 : index & 1];
+        Switch<DIM>& s = chunk.switches[m];
+        s.norm = d_ * map.err;
+        for (int d = 0; d < DIM; ++d) s.a[d] = map.a[d][unit], s.norm += magnitude(s.a[d]);
+        s.c = map.c[unit] - kink;
+        s.index = index;
+        bool above = false, below = false;
+        for (int64_t i = 0; i < cell.n; ++i) {
+            const int of_corner = sign(s, l, chunk.err, v[i]);
+            above |= of_corner > 0, below |= of_corner < 0;
+            v[i].pos |= uint64_t(of_corner > 0) << m;
+            v[i].neg |= uint64_t(of_corner < 0) << m;
+        }
+        const uint64_t word_bit = uint64_t(1) << (index & 63);
+        uint64_t& word = layer.pattern[index >> 6];
+        if (above && below) {
+            ++m;
+            word &= ~word_bit;
+        } else {
+            word = above ? word | word_bit : word & ~word_bit;
+            const uint64_t keep = ~(uint64_t(1) << m);
+            for (int64_t i = 0; i < cell.n; ++i) v[i].pos &= keep, v[i].neg &= keep;
+        }
+    }
+    chunk.rest = rest, chunk.rest_end = rest_end;
+    chunk.on = 0;
+    chunk.counting = l + 1 == n_layers_ && rest == rest_end && problem_.count_only && !collecting_;
+    split(chunk, cell, m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1, 0);
+}
+
+// Splits the cell by the chunk's switches in `todo`, all of which have corners on both sides.
+// `on`: those known to be positive.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo,
+                            uint64_t on) {
+    if (stopped_) return;
+    if (todo == 0) return leaf(chunk, cell, on);
+    if (chunk.counting) return count(chunk, cell, todo);
+    const int k = __builtin_ctzll(todo);
+    const uint64_t others = todo & (todo - 1), this_bit = todo ^ others;
+    find_edges(cell, k);
+    if (stopped_) return;
+    const int slot = cell.used.first_free();
+    if (slot < 0) return fail(Stop::too_many_facets);
+    const int64_t n = cell.n, n_new = edges_.size, n_on = n - above_.size - below_.size;
+    Cell<WORDS> above{corners_.size, above_.size + n_on + n_new, {}, cell.simple && n_on == 0};
+    Cell<WORDS> below{above.begin + above.n, below_.size + n_on + n_new, {}, above.simple};
+    const int64_t corners_before = corners_.size, points_before = points_.size;
+    if (!corners_.room(above.n + below.n) || !points_.room(n_new)) return fail();
+    corners_.size += above.n + below.n;
+
+    const Plane<DIM> before = planes_[slot];
+    planes_[slot] = plane_of(chunk, k);
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    Corner<WORDS>*P = &corners_[above.begin], *N = &corners_[below.begin];
+    uint64_t P_pos = 0, P_neg = 0, N_pos = 0, N_neg = 0;
+    for (int64_t i = 0; i < above_.size; ++i) {
+        const Corner<WORDS> c = *P++ = v[above_[i]];
+        P_pos |= c.pos, P_neg |= c.neg, above.used = above.used | c.mask;
+    }
+    for (int64_t i = 0; i < below_.size; ++i) {
+        const Corner<WORDS> c = *N++ = v[below_[i]];
+        N_pos |= c.pos, N_neg |= c.neg, below.used = below.used | c.mask;
+    }
+    auto add_to_both = [&](const Corner<WORDS>& c) {
+        *N++ = *P++ = c;
+        P_pos |= c.pos, P_neg |= c.neg, N_pos |= c.pos, N_neg |= c.neg;
+        above.used = above.used | c.mask, below.used = below.used | c.mask;
+    };
+    for (int64_t i = 0; n_on > 0 && i < n; ++i) {
+        if ((v[i].pos | v[i].neg) & this_bit) continue;
+        Corner<WORDS> c = v[i];
+        c.mask = c.mask | Mask<WORDS>::of(slot);
+        add_to_both(c);
+    }
+    for (int64_t e = 0; e < n_new; ++e) {
+        Corner<WORDS> c;
+        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, others, slot, true, c);
+        add_to_both(c);
+    }
+    const bool first_above = v[0].pos & this_bit;
+    if (d_ == 1) {  // the lower end comes first
+        Corner<WORDS>* upper = &corners_[first_above ? below.begin : above.begin];
+        const Corner<WORDS> end = upper[0];
+        upper[0] = upper[1], upper[1] = end;
+    }
+    if (!above.simple) tidy(above), tidy(below);
+
+    const uint64_t above_todo = others & P_pos & P_neg, below_todo = others & N_pos & N_neg;
+    const uint64_t above_on = on | this_bit | (others & ~above_todo & P_pos);
+    const uint64_t below_on = on | (others & ~below_todo & N_pos);
+    // Along a line from low to high; else the side of the last leaf first: fewer units flip between
+    // one leaf and the next.
+    if (d_ == 1 ? first_above : (chunk.on & this_bit) != 0) {
+        split(chunk, above, above_todo, above_on);
+        split(chunk, below, below_todo, below_on);
+    } else {
+        split(chunk, below, below_todo, below_on);
+        split(chunk, above, above_todo, above_on);
+    }
+    planes_[slot] = before;
+    corners_.size = corners_before;
+    points_.size = points_before;
+}
+
+template <int DIM, int WORDS>
+Plane<DIM> Box<DIM, WORDS>::plane_of(const Chunk<DIM>& chunk, int k) const {
+    const Switch<DIM>& s = chunk.switches[k];
+    Plane<DIM> plane;
+    for (int d = 0; d < DIM; ++d) plane.a[d] = s.a[d];
+    plane.c = s.c, plane.err = chunk.err, plane.id = {chunk.layer, s.index};
+    plane.number = int32_t(layers_[chunk.layer].first + s.index);
+    return plane;
+}
+
+// Counts the parts into which the switches in `todo` split a cell, all of which have corners on both
+// sides. Planes h_1 .. h_m make one part more for every part of h_k that those before it make in h_k
+// (deletion and restriction): parts(P; h_1 .. h_m) = 1 + sum over k of parts(P h_k; h_1 .. h_(k-1)),
+// without those k whose h_k is one of the h_j before it inside P. The section P h_k is a polytope
+// given by the corners on h_k; it has its own edges by the same rule.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::count(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo) {
+    tick(1);
+    while (todo != 0 && !stopped_) {
+        const int k = 63 - __builtin_clzll(todo);
+        todo ^= uint64_t(1) << k;
+        if (todo == 0) return tick(1);
+        if (cell.n > 2) find_edges(cell, k);
+        const int slot = cell.used.first_free();
+        if (slot < 0) return fail(Stop::too_many_facets);
+        const Plane<DIM> before = planes_[slot];
+        const int64_t corners_before = corners_.size, points_before = points_.size;
+        planes_[slot] = plane_of(chunk, k);
+        if (cell.n > 2)
+            count_section(chunk, cell, k, slot, todo);
+        else
+            count_point(chunk, cell, k, slot, todo);
+        planes_[slot] = before;
+        corners_.size = corners_before;
+        points_.size = points_before;
+    }
+}
+
+// The cell is an edge: h_k meets it in a point, which no other plane may have counted.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
+                                  uint64_t todo) {
+    if (!points_.room(1)) return fail();
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    Corner<WORDS> w;
+    cross(chunk, v[0], v[1], k, todo, slot, false, w);
+    if ((todo & ~(w.pos | w.neg)) == 0) tick(1);
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k,
+                                    int slot, uint64_t todo) {
+    const uint64_t this_bit = uint64_t(1) << k;
+    const int64_t n_new = edges_.size, n_on = cell.n - above_.size - below_.size;
+    Cell<WORDS> section{corners_.size, n_on + n_new, {}, cell.simple && n_on == 0};
+    if (stopped_ || !corners_.room(section.n) || !points_.room(n_new)) return fail();
+    corners_.size += section.n;
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    Corner<WORDS>* w = &corners_[section.begin];
+    uint64_t pos = 0, neg = 0;
+    const bool one = (todo & (todo - 1)) == 0;
+    for (int64_t i = 0; n_on > 0 && i < cell.n; ++i) {
+        if ((v[i].pos | v[i].neg) & this_bit) continue;
+        *w = v[i];
+        w->mask = w->mask | Mask<WORDS>::of(slot);
+        pos |= w->pos, neg |= w->neg, section.used = section.used | w->mask;
+        ++w;
+    }
+    Corner<WORDS>* first_new = w;
+    for (int64_t e = 0; e < n_new; ++e, ++w) {
+        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, todo, slot, false, *w);
+        pos |= w->pos, neg |= w->neg, section.used = section.used | w->mask;
+        if (one && (pos & neg & todo)) return tick(2);
+    }
+    if (todo & ~(pos | neg)) return;  // another plane is the same inside the cell
+    const uint64_t across = todo & pos & neg;
+    if (across == 0) return tick(1);
+    if ((across & (across - 1)) == 0) return tick(2);
+    w = first_new;
+    for (int64_t e = 0; e < n_new; ++e, ++w)
+        if (w->point < 0)
+            w->point = place(chunk, v[edges_[e].above], v[edges_[e].below], k, w->mask);
+    count(chunk, section, across);
+}
+
+// A cell that no switch of the chunk splits.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::leaf(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t on) {
+    uint64_t* pattern = layers_[chunk.layer].pattern;
+    for (uint64_t flipped = chunk.on ^ on; flipped; flipped &= flipped - 1) {
+        const int32_t index = chunk.switches[__builtin_ctzll(flipped)].index;
+        pattern[index >> 6] ^= uint64_t(1) << (index & 63);
+    }
+    chunk.on = on;
+    if (collecting_) return collect(chunk.layer, cell, chunk.rest, chunk.rest_end);
+    if (chunk.rest < chunk.rest_end) return resolve(chunk.layer, cell, chunk.rest, chunk.rest_end);
+    enter(chunk.layer + 1, cell);
+}
+
+// Takes the slots of hyperplanes that hold no facet from the masks: those whose corners all lie on
+// another one too.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::tidy(Cell<WORDS>& cell) {
+    Corner<WORDS>* v = &corners_[cell.begin];
+    cell.used.each([&](int slot) { shared_[slot] = cell.used; });
+    for (int64_t i = 0; i < cell.n; ++i)
+        v[i].mask.each([&](int slot) { shared_[slot] = shared_[slot] & v[i].mask; });
+    Mask<WORDS> facets{};
+    cell.used.each([&](int slot) {
+        if (shared_[slot] == Mask<WORDS>::of(slot)) facets = facets | Mask<WORDS>::of(slot);
+    });
+    cell.used = facets;
+    cell.simple = true;
+    for (int64_t i = 0; i < cell.n; ++i) {
+        v[i].mask = v[i].mask & facets;
+        cell.simple = cell.simple && v[i].mask.count() == d_;
+    }
+}
+
+}  // namespace
+}  // namespace pellucid::PELLUCID_ISA

@@ -1,0 +1,263 @@
+// New corners: the edges that a cut crosses, where it crosses them, and how well that is known.
+#pragma once
+
+#include "box.hpp"
+
+namespace pellucid::PELLUCID_ISA {
+namespace {
+
+// The edges between a corner above and one below the zero plane of the chunk's switch k.
+//
+// An edge is the intersection of the facets that hold it. In a simple cell two corners are the ends
+// of one exactly where they share d - 1 of their d facets. In another cell they share at least d - 1,
+// and no third corner lies on all that they share.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::find_edges(const Cell<WORDS>& cell, int k) {
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    above_.size = below_.size = edges_.size = 0;
+    if (!above_.room(cell.n) || !below_.room(cell.n) || !masks_.room(cell.n + PAD)) return fail();
+    for (int64_t i = 0; i < cell.n; ++i) {
+        if (v[i].pos >> k & 1)
+            above_.data()[above_.size++] = i;
+        else if (v[i].neg >> k & 1)
+            below_.data()[below_.size++] = i;
+    }
+    if (!cell.simple) return pair_up_degenerate(cell);
+    const int64_t a = above_.size, b = below_.size;
+    if (!edges_.room((a < b ? a : b) * d_)) return fail();
+    if (double(a) * double(b) > double(KEYS_FROM * d_) * double(a + b) && d_ > 1)
+        pair_up_by_key(cell);
+    else
+        pair_up(cell);
+}
+
+// Two masks of d bits that share d - 1: one has a single bit that the other has not.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::pair_up(const Cell<WORDS>& cell) {
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    const bool swap = above_.size > below_.size;
+    const int64_t *outer = (swap ? below_ : above_).data(), *inner = (swap ? above_ : below_).data();
+    const int64_t n_outer = (swap ? below_ : above_).size, n_inner = (swap ? above_ : below_).size;
+    const int64_t most = n_outer * d_;
+    Mask<WORDS>* masks = masks_.data();
+    for (int64_t j = 0; j < n_inner; ++j) masks[j] = v[inner[j]].mask;
+    Edge* edge = edges_.data();
+    const Edge* end = edge + most;
+    auto found = [&](int64_t i, int64_t j) {
+        if (edge == end) return;  // only where unproved signs were wrong
+        *edge++ = swap ? Edge{inner[j], outer[i]} : Edge{outer[i], inner[j]};
+    };
+    for (int64_t i = 0; i < n_outer; ++i) {
+        const Mask<WORDS>& m = v[outer[i]].mask;
+        if constexpr (WORDS == 1) {
+            for (int64_t j = 0; j < n_inner; j += D) {
+                unsigned hits = single_bits(m.w[0], &masks[j].w[0]);
+                if (n_inner - j < D) hits &= (1u << (n_inner - j)) - 1;
+                for (; hits; hits &= hits - 1) found(i, j + __builtin_ctz(hits));
+            }
+        } else {
+            for (int64_t j = 0; j < n_inner; ++j)
+                if ((m & masks[j]).count() == d_ - 1) found(i, j);
+        }
+    }
+    edges_.size = edge - edges_.data();
+}
+
+// The same through a table of the edges of the smaller side, each named by its d - 1 facets.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::pair_up_by_key(const Cell<WORDS>& cell) {
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    const bool swap = above_.size > below_.size;
+    const Stack<int64_t>&few = swap ? below_ : above_, &many = swap ? above_ : below_;
+    int64_t size = 64;
+    while (size < 2 * few.size * d_) size *= 2;
+    keys_.size = 0;
+    if (!keys_.room(size)) return fail();
+    Key<WORDS>* table = keys_.data();
+    for (int64_t i = 0; i < size; ++i) table[i].corner = -1;
+    auto hash = [&](const Mask<WORDS>& m) {
+        uint64_t h = 0;
+        for (int i = 0; i < WORDS; ++i) h = (h ^ m.w[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
+        return int64_t(h * 0x9e3779b97f4a7c15u >> 20) & (size - 1);
+    };
+    auto without = [](Mask<WORDS> m, int slot) {
+        m.w[slot >> 6] ^= uint64_t(1) << (slot & 63);
+        return m;
+    };
+    for (int64_t i = 0; i < few.size; ++i) {
+        const Mask<WORDS> mask = v[few[i]].mask;
+        mask.each([&](int slot) {
+            const Mask<WORDS> edge = without(mask, slot);
+            int64_t h = hash(edge);
+            while (table[h].corner >= 0) h = (h + 1) & (size - 1);
+            table[h] = {edge, few[i]};
+        });
+    }
+    const int64_t most = few.size * d_;
+    for (int64_t i = 0; i < many.size; ++i) {
+        const Mask<WORDS> mask = v[many[i]].mask;
+        mask.each([&](int slot) {
+            const Mask<WORDS> edge = without(mask, slot);
+            int64_t h = hash(edge);
+            while (table[h].corner >= 0 && !(table[h].edge == edge)) h = (h + 1) & (size - 1);
+            if (table[h].corner < 0 || edges_.size == most) return;
+            edges_.data()[edges_.size++] = swap ? Edge{many[i], table[h].corner}
+                                                : Edge{table[h].corner, many[i]};
+        });
+    }
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::pair_up_degenerate(const Cell<WORDS>& cell) {
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    for (int64_t i = 0; i < above_.size; ++i)
+        for (int64_t j = 0; j < below_.size; ++j) {
+            const Mask<WORDS> shared = v[above_[i]].mask & v[below_[j]].mask;
+            if (shared.count() < d_ - 1) continue;
+            int64_t on_it = 0;
+            for (int64_t other = 0; other < cell.n && on_it <= 2; ++other)
+                on_it += v[other].mask.contains(shared);
+            if (on_it == 2 && !edges_.push({above_[i], below_[j]})) return fail();
+        }
+}
+
+// The corner w in which the zero plane of switch k, which `slot` holds, meets the edge from v0 to v1.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
+                            const Corner<WORDS>& v1, int k, uint64_t todo, int slot, bool placed,
+                            Corner<WORDS>& w) {
+    w.mask = (v0.mask & v1.mask) | Mask<WORDS>::of(slot);
+    // A sign that both ends share, or that one end has where the other is on the plane.
+    w.pos = (v0.pos & ~v1.neg) | (v1.pos & ~v0.neg);
+    w.neg = (v0.neg & ~v1.pos) | (v1.neg & ~v0.pos);
+    uint64_t open = ((v0.pos & v1.neg) | (v0.neg & v1.pos)) & todo;
+    w.point = -1;
+    if (!placed && open == 0) return;
+    w.point = place(chunk, v0, v1, k, w.mask);
+    for (; open; open &= open - 1) {
+        const int j = __builtin_ctzll(open);
+        const int of_w = sign(chunk.switches[j], chunk.layer, chunk.err, w);
+        w.pos |= uint64_t(of_w > 0) << j;
+        w.neg |= uint64_t(of_w < 0) << j;
+    }
+}
+
+// Bound (2) along an edge; the number of the new point.
+template <int DIM, int WORDS>
+int64_t Box<DIM, WORDS>::place(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
+                               const Corner<WORDS>& v1, int k, const Mask<WORDS>& mask) {
+    const Switch<DIM>& s = chunk.switches[k];
+    const Point<DIM>&p = points_[v0.point], &q = points_[v1.point];
+    Point<DIM>& w = points_.data()[points_.size];
+    const double a0 = magnitude(at(s, p)), a1 = magnitude(at(s, q));
+    double t = a0 / (a0 + a1);
+    if (!(t >= 0 && t <= 1)) t = 0.5;
+    double length = 0;
+    w.X = 1;
+    for (int i = 0; i < DIM; ++i) {
+        const double dx = q.x[i] - p.x[i];
+        w.x[i] = p.x[i] + t * dx;
+        w.X += magnitude(w.x[i]);
+        length = larger(length, magnitude(dx));
+    }
+    const double e0 = s.norm * p.delta + chunk.err * p.X + TINY;
+    const double e1 = s.norm * q.delta + chunk.err * q.X + TINY;
+    // The true t is a0 / (a0 + a1) with a0 off by e0 and a1 by e1 at most.
+    const double least = (a0 + a1) / UP - (e0 + e1) * UP;
+    const double off = ((1 - t) * e0 + t * e1) / least + 8 * U;
+    const double share = least > 0 && off < 1 ? off : 1;
+    const double ends = (1 - t) * p.delta + t * q.delta;
+    const double whole = length + 2 * larger(p.delta, q.delta);
+    w.delta = UP * (ends + share * whole + 8 * U * (w.X + length));
+    w.refined = false;
+    if (!(w.delta < coarse_ * w.X)) refine(w, mask);
+    return points_.size++;
+}
+
+// Moves a point nearer to the true one, where its hyperplanes meet, and bounds its distance by (2'):
+// true where the bound became smaller.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::refine(Point<DIM>& point, const Mask<WORDS>& mask) {
+    if (point.refined) return false;
+    point.refined = true;
+    if (mask.count() != d_) return false;
+    const Plane<DIM>* rows[DIM];
+    int n = 0;
+    mask.each([&](int slot) { rows[n++] = &planes_[slot]; });
+    // B, nearly the inverse of the coefficients A, by Gauss and Jordan in place; the rows and columns
+    // beyond d are those of the identity.
+    double B[DIM][DIM] = {};
+    int row_of[DIM];
+    for (int i = 0; i < DIM; ++i) {
+        row_of[i] = i;
+        if (i < n)
+            for (int j = 0; j < DIM; ++j) B[i][j] = rows[i]->a[j];
+        else
+            B[i][i] = 1;
+    }
+    for (int j = 0; j < n; ++j) {
+        int pivot = j;
+        for (int i = j + 1; i < n; ++i)
+            if (magnitude(B[i][j]) > magnitude(B[pivot][j])) pivot = i;
+        const double scale = 1 / B[pivot][j];
+        for (int c = 0; c < DIM; ++c) {
+            const double swapped = B[j][c];
+            B[j][c] = B[pivot][c];
+            B[pivot][c] = swapped;
+        }
+        const int swapped = row_of[j];
+        row_of[j] = row_of[pivot], row_of[pivot] = swapped;
+        B[j][j] = 1;
+        for (int c = 0; c < DIM; ++c) B[j][c] *= scale;
+        for (int i = 0; i < n; ++i) {
+            if (i == j) continue;
+            const double factor = B[i][j];
+            B[i][j] = 0;
+            for (int c = 0; c < DIM; ++c) B[i][c] -= factor * B[j][c];
+        }
+    }
+    // Column j of B belongs to the row that was moved to place j.
+    const Plane<DIM>* moved_rows[DIM];
+    for (int j = 0; j < n; ++j) moved_rows[j] = rows[row_of[j]];
+    for (int j = 0; j < n; ++j) rows[j] = moved_rows[j];
+    auto residual = [&](int r, const double* x) {
+        double value = rows[r]->c;
+        for (int j = 0; j < DIM; ++j) value += rows[r]->a[j] * x[j];
+        return value;
+    };
+    Point<DIM> moved = point;
+    double step[DIM];
+    for (int r = 0; r < n; ++r) step[r] = residual(r, point.x);
+    moved.X = 1;
+    for (int i = 0; i < n; ++i) {
+        for (int r = 0; r < n; ++r) moved.x[i] -= B[i][r] * step[r];
+        moved.X += magnitude(moved.x[i]);
+    }
+    for (int r = 0; r < n; ++r)
+        step[r] = magnitude(residual(r, moved.x)) + rows[r]->err * moved.X + TINY;
+    double worst = 0, q = 0;
+    for (int i = 0; i < n; ++i) {
+        double distance = 0, row = 0, product[DIM] = {}, size[DIM] = {};
+        product[i] = -1, size[i] = 1;
+        for (int r = 0; r < n; ++r) {
+            const double entry = B[i][r];
+            distance += magnitude(entry) * step[r];
+            row += magnitude(entry) * rows[r]->err * n;
+            for (int j = 0; j < DIM; ++j) {
+                product[j] += entry * rows[r]->a[j];
+                size[j] += magnitude(entry * rows[r]->a[j]);
+            }
+        }
+        for (int j = 0; j < n; ++j) row += magnitude(product[j]) + (n + 2) * U * size[j];
+        worst = larger(distance, worst);
+        q = larger(row, q);
+        if (!(distance < 1e300 && row < 0.5)) return false;
+    }
+    moved.delta = UP * worst / (1 - q * UP) + TINY;
+    if (!(moved.delta < point.delta)) return false;
+    point = moved;
+    return true;
+}
+
+}  // namespace
+}  // namespace pellucid::PELLUCID_ISA

@@ -1,0 +1,96 @@
+// Exact activation regions: what goes in and comes out, and the threads around a kernel.
+//
+// The domain is split by the first layer's switches, every cell by the second layer's, and so on,
+// depth first; a cell that the last layer leaves whole is a region, and is written out at once.
+// Everything of the cells on the way down is some kilobytes. subdivide_plane.cpp does it for polygons,
+// subdivide_box.cpp in any dimension; predicates.hpp says how signs are decided.
+//
+// The work is cut into tasks (subtrees), the same ones whatever the number of threads, so that the
+// regions of all tasks in order are the same bits always.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "predicates.hpp"
+
+namespace pellucid {
+
+// Memory that grows by realloc; a failure is kept, not thrown.
+struct Growing {
+    void* data = nullptr;
+    size_t capacity = 0;  // bytes
+
+    bool reserve(size_t bytes);  // keeps what is there
+    void* release();
+    ~Growing();
+    Growing() = default;
+    Growing(const Growing&) = delete;
+    Growing& operator=(const Growing&) = delete;
+};
+
+// The regions that one thread has found, one after the other.
+struct RegionOutput {
+    int64_t regions = 0, vertices = 0, facets = 0;
+    Growing patterns;  // bytes per region: bits in layer, unit, kink order, the lowest first
+    Growing points;    // d doubles for each vertex; in a plane counterclockwise
+    Growing incidence;  // for each vertex what it lies on. Plane: int32, what the edge to the next one
+                        // lies on. Else: uint64 words, the bits of the region's facets through it
+    Growing offsets;        // int64: vertices before each region, and of all
+    Growing facet_numbers;  // int32, the region's facets one after the other; not in a plane
+    Growing facet_offsets;  // int64: facets before each region, and of all; not in a plane
+    double vertex_error = 0;  // the largest proved error of a vertex
+    int64_t by_filter = 0, by_exact = 0, undecided = 0;
+};
+
+struct RegionProblem {
+    const RegionLayer* layers;
+    int32_t n_layers;
+    RegionDomain domain;
+    bool exact, count_only;
+
+    int64_t switches;  // of all layers
+    int64_t bytes;     // of one packed pattern
+};
+
+// too_many_facets: a cell has more than the kernel has bits for.
+enum class Stop : int { none, asked, out_of_memory, too_many_facets };
+
+// A subdivision as one thread sees it; made and used through the functions of its instruction set.
+struct AnySubdivision {};
+
+// Shared by all threads of one subdivision: why to end early. The first thread polls.
+struct StopSignal {
+    std::atomic<int> value{int(Stop::none)};
+    bool (*poll)(void*) = nullptr;  // true: stop
+    void* poll_data = nullptr;
+};
+
+struct RegionKernel {
+    const char* isa;
+    int32_t d;                   // dimensions, at most
+    int64_t facets;              // of a cell, at most; 0: any number
+    size_t bytes_per_incidence;  // of RegionOutput::incidence, for one vertex
+    AnySubdivision* (*create)(const RegionProblem&, StopSignal*, bool polls);
+    void (*destroy)(AnySubdivision*);
+    int64_t (*prepare)(AnySubdivision*, RegionOutput* decisions);  // makes the tasks; how many
+    // Runs a task of the subdivision that prepared them (it may be `self`); ends after limit regions.
+    void (*run)(AnySubdivision* self, const AnySubdivision* tasks, int64_t task, int64_t limit,
+                RegionOutput*);
+};
+
+constexpr int N_BOX_KERNELS = 7;  // for several dimensions and numbers of facets
+
+// All regions in order.
+struct RegionResult {
+    RegionOutput regions;
+    Stop stopped = Stop::none;
+    bool complete = false;
+};
+
+// limit: regions, 0 for none. Blocks; runs on this thread and threads - 1 more.
+void find_regions(const RegionKernel&, const RegionProblem&, int32_t threads, int64_t limit,
+                  bool (*poll)(void*), void* poll_data, RegionResult*);
+
+}  // namespace pellucid
