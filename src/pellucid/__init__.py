@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .regions import Segment as Segment
     from .regions import Space as Space
     from .regions import explain as explain
+    from .regions import iter_linear_regions as iter_linear_regions
     from .regions import linear_regions as linear_regions
     from .report import write_report as write_report
     from .training import Grid as Grid
@@ -65,6 +66,7 @@ _PUBLIC = {
         "Segment",
         "Space",
         "explain",
+        "iter_linear_regions",
         "linear_regions",
     ),
     "report": ("write_report",),

@@ -87,6 +87,30 @@ def test_in_two_dimensions_the_regions_are_the_planes(name):
     assert (box.by_exact > 0) == name.startswith("g_")
 
 
+def assert_same_without_vertices(network, box, **options):
+    full = subdivide_box(*network, **box, **options)
+    bare = subdivide_box(*network, **box, with_vertices=False, **options)
+    for name in ("patterns", "facets", "facet_offsets"):
+        assert (getattr(bare, name) == getattr(full, name)).all()
+    assert bare.vertices is None
+    assert (bare.n, bare.undecided, bare.complete) == (full.n, full.undecided, full.complete)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_vertices_can_be_left_out(name):
+    network = hidden_layers(name)
+    assert_same_without_vertices(network, cube(network[0][0].shape[1]))
+    assert_same_without_vertices(network, cube(network[0][0].shape[1]), limit=50, threads=2)
+
+
+@pytest.mark.parametrize("kind", ["integer", "no biases", "duplicates", "wide scales", "generic"])
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_vertices_of_degenerate_cells_can_be_left_out(d, kind):
+    rng = np.random.default_rng(d)
+    for _ in range(12):
+        assert_same_without_vertices(random_layers(rng, kind, d_in=d), cube(d))
+
+
 @pytest.mark.parametrize(("d", "units"), [(3, 9), (4, 8), (5, 8), (7, 8), (9, 9)])
 def test_hyperplanes_in_general_position(d, units):
     """All meet near the origin: sum of C(units, i) for i <= d regions."""
@@ -319,5 +343,5 @@ def test_wrong_arguments_are_refused_in_one_sentence():
         subdivide_box(W, b, pieces, low=(0, 0), high=(1, 1))
     with pytest.raises(InvalidInput, match="1 to 15 dimensions"):
         subdivide_box(*he_network([16, 3]), **cube(16))
-    with pytest.raises(InvalidInput, match="only a count was asked for"):
+    with pytest.raises(InvalidInput, match="these arrays were not asked for"):
         subdivide_box(W, b, pieces, count_only=True).volumes()

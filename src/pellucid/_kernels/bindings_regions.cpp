@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -54,7 +55,6 @@ void finite(const double* values, size_t n, const std::string& what) {
     need(carries >> 63 == 0, ("a number is not finite in the " + what).c_str());
 }
 
-
 // Signals, and the end of the time that was given.
 struct Poll {
     double seconds;  // 0: for ever
@@ -89,7 +89,7 @@ Arguments arguments(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                     const std::vector<std::vector<double>>& slopes,
                     const std::vector<std::vector<double>>& intercepts, const Vector& origin,
                     const Matrix& axes, const Vector& low, const Vector& high, bool exact,
-                    bool count_only) {
+                    Wanted wanted) {
     const size_t n = W.size(), d = axes.shape(0);
     need(b.size() == n && kinks.size() == n && slopes.size() == n && intercepts.size() == n,
          "one entry for each hidden layer");
@@ -128,89 +128,143 @@ Arguments arguments(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                                                     : "low must be below high on every axis");
     const RegionDomain domain{int32_t(origin.shape(0)), int32_t(d), origin.data(), axes.data(),
                               nullptr, low.data(), high.data()};
-    result.problem = {result.layers.data(), int32_t(n), domain, exact, count_only, switches,
+    result.problem = {result.layers.data(), int32_t(n), domain, exact, wanted, switches,
                       (switches + 7) / 8};
     return result;
 }
 
-// Runs the first kernel that has enough dimensions, and the next where a cell has too many facets.
-const RegionKernel& find(const RegionKernel* first, const RegionKernel* last,
-                         const RegionProblem& problem, int32_t threads, int64_t limit,
-                         double seconds, std::unique_ptr<RegionResult>& result) {
-    need(limit >= 0 && threads >= 1, "limit, threads");
-    Poll poll{seconds};
-    for (const RegionKernel* kernel = first; kernel != last; ++kernel) {
-        if (kernel->d < problem.domain.d) continue;
-        result = std::make_unique<RegionResult>();
-        {
-            nb::gil_scoped_release released;
-            find_regions(*kernel, problem, threads, limit, &Poll::asked, &poll, result.get());
+// Gives batches of regions to a Python function while the search goes on.
+template <class Pack>
+struct Batches {
+    nb::object give;
+    Pack pack;  // (output) -> tuple
+    int64_t given = 0, again = 0;  // again: batches to come that were given before
+    std::exception_ptr failure = nullptr;
+
+    void begin() { again = given; }
+
+    static bool take(void* data, RegionOutput& output) {
+        Batches& self = *static_cast<Batches*>(data);
+        if (self.again > 0) return --self.again, true;
+        const nb::gil_scoped_acquire held;
+        try {
+            ++self.given;
+            self.give(*self.pack(output));
+            return true;
+        } catch (...) {
+            self.failure = std::current_exception();
+            return false;
         }
-        if (poll.interrupted) throw nb::python_error();
-        if (result->stopped == Stop::out_of_memory) throw std::bad_alloc();
-        if (result->stopped != Stop::too_many_facets) return *kernel;
     }
-    throw nb::value_error("a cell has more than 1024 facets, which is more than the kernel can hold");
-}
+};
 
 // Regions, switches, patterns, vertices and offsets; then what differs; then how signs were decided.
-nb::tuple answer(RegionResult& result, const RegionProblem& problem, const nb::object& what_differs) {
-    RegionOutput& out = result.regions;
+nb::tuple answer(RegionOutput& out, const RegionProblem& problem, bool complete,
+                 const nb::object& what_differs) {
     nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
-    if (!problem.count_only) {
-        const size_t r = size_t(out.regions);
+    const size_t r = size_t(out.regions);
+    if (problem.wanted != Wanted::count)
         arrays[0] = array<uint8_t>(out.patterns, {r, size_t(problem.bytes)});
+    if (problem.wanted == Wanted::vertices) {
         arrays[1] = array<double>(out.points, {size_t(out.vertices), size_t(problem.domain.d)});
         arrays[2] = array<int64_t>(out.offsets, {r + 1});
     }
     const nb::tuple first =
         nb::make_tuple(out.regions, problem.switches, arrays[0], arrays[1], arrays[2]);
-    const nb::tuple last = nb::make_tuple(out.vertex_error, out.by_filter, out.by_exact,
-                                          out.undecided, result.complete);
+    const nb::tuple last =
+        nb::make_tuple(out.vertex_error, out.by_filter, out.by_exact, out.undecided, complete);
     return nb::tuple(first + what_differs + last);
+}
+
+struct Options {
+    int64_t limit;
+    double seconds;
+    int32_t threads;
+    nb::object sink;  // called with every `batch` regions, in place of all at the end; or None
+    int64_t batch;
+};
+
+// Runs the first kernel that has enough dimensions, and the next where a cell has too many facets;
+// packs what was found: pack(kernel, output) is what differs between domains.
+template <class Pack>
+nb::tuple search(const RegionKernel* first, const RegionKernel* last, RegionProblem problem,
+                 const Options& options, Pack pack) {
+    const RegionKernel* kernel = first;
+    auto batch = [&](RegionOutput& out) { return answer(out, problem, true, pack(*kernel, out)); };
+    Batches<decltype(batch)> batches{options.sink, batch};
+    if (!options.sink.is_none()) {
+        need(options.batch > 0 && options.threads == 1 && options.limit == 0, "batches");
+        problem.sink = {options.batch, &Batches<decltype(batch)>::take, &batches};
+    }
+    std::unique_ptr<RegionResult> result;
+    need(options.limit >= 0 && options.threads >= 1, "limit, threads");
+    Poll poll{options.seconds};
+    for (; kernel != last; ++kernel) {
+        if (kernel->d < problem.domain.d) continue;
+        result = std::make_unique<RegionResult>();
+        batches.begin();
+        {
+            nb::gil_scoped_release released;
+            find_regions(*kernel, problem, options.threads, options.limit, &Poll::asked, &poll,
+                         result.get());
+        }
+        if (batches.failure) std::rethrow_exception(batches.failure);
+        if (poll.interrupted) throw nb::python_error();
+        if (result->stopped == Stop::out_of_memory) throw std::bad_alloc();
+        if (result->stopped == Stop::too_many_facets) continue;
+        RegionOutput& out = result->regions;
+        return answer(out, problem, result->complete, pack(*kernel, out));
+    }
+    throw nb::value_error("a cell has more than 1024 facets, which is more than the kernel can hold");
 }
 
 nb::tuple plane(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                 const std::vector<std::vector<double>>& kinks,
                 const std::vector<std::vector<double>>& slopes,
                 const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
-                Vector low, Vector high, bool exact, bool count_only, int64_t limit,
-                double seconds, int32_t threads) {
+                Vector low, Vector high, bool exact, int wanted, int64_t limit, double seconds,
+                int32_t threads, nb::object sink, int64_t batch) {
     need(axes.shape(0) == 2, "a plane has two axes");
+    need(wanted == int(Wanted::count) || wanted == int(Wanted::vertices), "wanted");
     const Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
-                                      exact, count_only);
+                                      exact, Wanted(wanted));
     const RegionKernel* kernel = &PELLUCID_KERNEL(instruction_set(), plane_kernel);
-    std::unique_ptr<RegionResult> result;
-    find(kernel, kernel + 1, given.problem, threads, limit, seconds, result);
-    nb::object edges = nb::none();
-    RegionOutput& out = result->regions;
-    if (!count_only) edges = array<int32_t>(out.incidence, {size_t(out.vertices)});
-    return answer(*result, given.problem, nb::make_tuple(edges));
+    auto edges = [&](const RegionKernel&, RegionOutput& out) {
+        nb::object found = nb::none();
+        if (wanted != int(Wanted::count))
+            found = array<int32_t>(out.incidence, {size_t(out.vertices)});
+        return nb::make_tuple(found);
+    };
+    return search(kernel, kernel + 1, given.problem, {limit, seconds, threads, sink, batch}, edges);
 }
 
 nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
               const std::vector<std::vector<double>>& kinks,
               const std::vector<std::vector<double>>& slopes,
               const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
-              Matrix rest, Vector low, Vector high, bool exact, bool count_only, int64_t limit,
-              double seconds, int32_t threads) {
-    Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
-                                      exact, count_only);
+              Matrix rest, Vector low, Vector high, bool exact, int wanted, int64_t limit,
+              double seconds, int32_t threads, nb::object sink, int64_t batch) {
+    const bool allowed = wanted == int(Wanted::patterns) && axes.shape(0) > 1;
+    need(allowed || wanted == int(Wanted::count) || wanted == int(Wanted::vertices), "wanted");
+    Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high, exact,
+                                Wanted(wanted));
     need(rest.shape(0) == axes.shape(0) && rest.shape(1) == axes.shape(1), "shapes of axes");
     finite(rest.data(), rest.size(), "axes");
     given.problem.domain.rest = rest.data();
     const RegionKernel* first = PELLUCID_KERNEL(instruction_set(), box_kernels);
-    std::unique_ptr<RegionResult> result;
-    const RegionKernel& kernel = find(first, first + N_BOX_KERNELS, given.problem, threads, limit,
-                                      seconds, result);
-    nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
-    RegionOutput& out = result->regions;
-    if (!count_only) {
-        arrays[0] = array<uint64_t>(out.incidence, {size_t(out.vertices), size_t(kernel.facets) / 64});
-        arrays[1] = array<int32_t>(out.facet_numbers, {size_t(out.facets)});
-        arrays[2] = array<int64_t>(out.facet_offsets, {size_t(out.regions) + 1});
-    }
-    return answer(*result, given.problem, nb::make_tuple(arrays[0], arrays[1], arrays[2]));
+    auto facets = [&](const RegionKernel& kernel, RegionOutput& out) {
+        nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
+        if (wanted == int(Wanted::vertices))
+            arrays[0] = array<uint64_t>(out.incidence,
+                                        {size_t(out.vertices), size_t(kernel.facets) / 64});
+        if (wanted != int(Wanted::count)) {
+            arrays[1] = array<int32_t>(out.facet_numbers, {size_t(out.facets)});
+            arrays[2] = array<int64_t>(out.facet_offsets, {size_t(out.regions) + 1});
+        }
+        return nb::make_tuple(arrays[0], arrays[1], arrays[2]);
+    };
+    return search(first, first + N_BOX_KERNELS, given.problem,
+                  {limit, seconds, threads, sink, batch}, facets);
 }
 
 }  // namespace
@@ -223,11 +277,11 @@ NB_MODULE(_regions, m) {
     m.def("instruction_set", &instruction_set);
     m.def("instruction_sets", &instruction_sets);
     m.def("subdivide_plane", &plane, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
-          "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a,
-          "limit"_a, "seconds"_a, "threads"_a);
+          "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "wanted"_a,
+          "limit"_a, "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a);
     m.def("subdivide_box", &box, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
-          "origin"_a, "axes"_a, "rest"_a, "low"_a, "high"_a, "exact"_a, "count_only"_a, "limit"_a,
-          "seconds"_a, "threads"_a);
+          "origin"_a, "axes"_a, "rest"_a, "low"_a, "high"_a, "exact"_a, "wanted"_a, "limit"_a,
+          "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a);
     m.def("box_volumes", [](Matrix vertices, Offsets offsets, Words tight) {
         const size_t n = offsets.shape(0) - 1, d = vertices.shape(1);
         need(offsets.shape(0) >= 1 && d >= 1 && d <= 15 && tight.shape(0) == vertices.shape(0),

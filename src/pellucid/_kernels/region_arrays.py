@@ -62,7 +62,9 @@ class SwitchPatterns:
     @staticmethod
     def _need(array: Array | None) -> Array:
         if array is None:
-            raise InvalidInput("only a count was asked for; use count_only=False.")
+            raise InvalidInput(
+                "these arrays were not asked for; use count_only=False and with_vertices=True."
+            )
         return array
 
 

@@ -30,14 +30,6 @@ void* Growing::release() {
 
 Growing::~Growing() { std::free(data); }
 
-namespace {
-
-// What one thread has found: in one output where it is the only one, else one for each task.
-struct Worker {
-    RegionOutput all;
-    std::vector<std::pair<int64_t, std::unique_ptr<RegionOutput>>> parts;
-};
-
 bool begin_offsets(RegionOutput& output) {
     for (Growing* offsets : {&output.offsets, &output.facet_offsets}) {
         if (!offsets->reserve(8)) return false;
@@ -45,6 +37,20 @@ bool begin_offsets(RegionOutput& output) {
     }
     return true;
 }
+
+bool hand_over(const RegionSink& sink, RegionOutput& output) {
+    if (!sink.take(sink.data, output)) return false;
+    output.regions = output.vertices = output.facets = 0;
+    return begin_offsets(output);
+}
+
+namespace {
+
+// What one thread has found: in one output where it is the only one, else one for each task.
+struct Worker {
+    RegionOutput all;
+    std::vector<std::pair<int64_t, std::unique_ptr<RegionOutput>>> parts;
+};
 
 void add_decisions(const RegionOutput& from, RegionOutput& to) {
     to.by_filter += from.by_filter;
@@ -94,6 +100,7 @@ private:
     void finished(int64_t task, int64_t regions);
     void join(std::vector<Worker>& workers, RegionOutput& to);
     void append(const RegionOutput& from, RegionOutput& to);
+    bool counting() const { return problem_.wanted == Wanted::count; }
     size_t point_bytes() const { return size_t(problem_.domain.d) * sizeof(double); }
 
     const RegionKernel& kernel_;
@@ -166,7 +173,7 @@ void Run::append(const RegionOutput& from, RegionOutput& to) {
     copy(from.points, to.points, to.vertices, from.vertices, point_bytes());
     copy(from.incidence, to.incidence, to.vertices, from.vertices, kernel_.bytes_per_incidence);
     copy(from.facet_numbers, to.facet_numbers, to.facets, from.facets, sizeof(int32_t));
-    shift(from.offsets, to.offsets, to.vertices);
+    if (problem_.wanted == Wanted::vertices) shift(from.offsets, to.offsets, to.vertices);
     if (kernel_.facets > 0) shift(from.facet_offsets, to.facet_offsets, to.facets);
     to.regions += from.regions;
     to.vertices += from.vertices;
@@ -208,8 +215,9 @@ void Run::run(int32_t threads, RegionResult* result) {
     if (!begin_offsets(first)) throw std::bad_alloc();
     tasks_ = main.subdivision;
     n_tasks_ = kernel_.prepare(main.subdivision, &first);
+    if (problem_.sink.take) first.hand_over_at = problem_.sink.batch;
     found_.assign(size_t(n_tasks_), -1);
-    separate_ = threads > 1 && n_tasks_ > 1 && !problem_.count_only;
+    separate_ = threads > 1 && n_tasks_ > 1 && !counting();
     // Threads cost more than a small subdivision.
     work(main.subdivision, workers[0], threads > 1 ? 2000 : INT64_MAX);
     if (threads > 1 && next_ < n_tasks_) {
@@ -232,12 +240,15 @@ void Run::run(int32_t threads, RegionResult* result) {
         add_decisions(worker.all, to);
         if (&worker.all != &first) to.regions += worker.all.regions;  // counts
     }
+    if (problem_.sink.take && to.regions > 0 && !hand_over(problem_.sink, to))
+        stop_.value.store(int(Stop::asked));
     result->stopped = Stop(stop_.value.load());
     result->complete = result->stopped == Stop::none && (limit_ == 0 || to.regions <= limit_);
     if (limit_ > 0 && to.regions > limit_) {
         to.regions = limit_;
-        if (!problem_.count_only) {
-            to.vertices = static_cast<int64_t*>(to.offsets.data)[limit_];
+        if (!counting()) {
+            if (problem_.wanted == Wanted::vertices)
+                to.vertices = static_cast<int64_t*>(to.offsets.data)[limit_];
             if (kernel_.facets > 0) to.facets = static_cast<int64_t*>(to.facet_offsets.data)[limit_];
         }
     }

@@ -42,16 +42,31 @@ struct RegionOutput {
     Growing facet_offsets;  // int64: facets before each region, and of all; not in a plane
     double vertex_error = 0;  // the largest proved error of a vertex
     int64_t by_filter = 0, by_exact = 0, undecided = 0;
+    int64_t hand_over_at = INT64_MAX;  // regions, for RegionSink
+};
+
+// What a subdivision has to find. Patterns: with the facets of every region, without its vertices;
+// a plane and a segment give vertices too.
+enum class Wanted : int { count, patterns, vertices };
+
+// Takes the regions found so far out of the output, whenever there are `batch` of them; false: stop.
+struct RegionSink {
+    int64_t batch = 0;
+    bool (*take)(void*, RegionOutput&) = nullptr;
+    void* data = nullptr;
 };
 
 struct RegionProblem {
     const RegionLayer* layers;
     int32_t n_layers;
     RegionDomain domain;
-    bool exact, count_only;
+    bool exact;
+    Wanted wanted;
 
     int64_t switches;  // of all layers
     int64_t bytes;     // of one packed pattern
+
+    RegionSink sink = {};  // with one thread
 };
 
 // too_many_facets: a cell has more than the kernel has bits for.
@@ -79,6 +94,11 @@ struct RegionKernel {
     void (*run)(AnySubdivision* self, const AnySubdivision* tasks, int64_t task, int64_t limit,
                 RegionOutput*);
 };
+
+bool begin_offsets(RegionOutput&);  // false: no memory
+
+// Gives the regions to the sink, and empties the output; false: stop.
+bool hand_over(const RegionSink&, RegionOutput&);
 
 constexpr int N_BOX_KERNELS = 7;  // for several dimensions and numbers of facets
 

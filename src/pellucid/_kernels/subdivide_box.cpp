@@ -10,23 +10,36 @@ namespace pellucid::PELLUCID_ISA {
 
 namespace {
 
+// Appends the pattern and the facets of a region; place_of[slot]: which of them the slot is.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::write_facets(const Mask<WORDS>& used, int16_t* place_of) {
+    RegionOutput& out = *out_;
+    const size_t r = size_t(out.regions), f = size_t(out.facets);
+    if (!this->write_pattern(out) || !out.facet_offsets.reserve((r + 2) * 8) ||
+        !out.facet_numbers.reserve((f + size_t(used.count())) * 4))
+        return false;
+    int32_t* number = static_cast<int32_t*>(out.facet_numbers.data) + f;
+    int16_t n_facets = 0;
+    used.each([&](int slot) {
+        place_of[slot] = n_facets;
+        number[n_facets++] = planes_[slot].number;
+    });
+    out.facets += n_facets;
+    static_cast<int64_t*>(out.facet_offsets.data)[r + 1] = out.facets;
+    return true;
+}
+
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::emit(const Cell<WORDS>& cell) {
     RegionOutput& out = *out_;
     const size_t r = size_t(out.regions), p = size_t(out.vertices), n = size_t(cell.n);
-    const size_t f = size_t(out.facets), d = size_t(d_);
-    if (!this->write_pattern(out) || !out.points.reserve((p + n) * d * 8) ||
-        !out.incidence.reserve((p + n) * sizeof(Mask<WORDS>)) ||
-        !out.offsets.reserve((r + 2) * 8) || !out.facet_offsets.reserve((r + 2) * 8) ||
-        !out.facet_numbers.reserve((f + size_t(cell.used.count())) * 4))
-        return fail();
-    int32_t* number = static_cast<int32_t*>(out.facet_numbers.data) + f;
+    const size_t d = size_t(d_);
     int16_t place_of[SLOTS];
-    int16_t n_facets = 0;
-    cell.used.each([&](int slot) {
-        place_of[slot] = n_facets;
-        number[n_facets++] = planes_[slot].number;
-    });
+    if (!write_facets(cell.used, place_of)) return fail();
+    if (problem_.wanted == Wanted::patterns) return tick(1);
+    if (!out.points.reserve((p + n) * d * 8) ||
+        !out.incidence.reserve((p + n) * sizeof(Mask<WORDS>)) || !out.offsets.reserve((r + 2) * 8))
+        return fail();
     double* x = static_cast<double*>(out.points.data) + p * d;
     Mask<WORDS>* incidence = static_cast<Mask<WORDS>*>(out.incidence.data) + p;
     const Corner<WORDS>* v = &corners_[cell.begin];
@@ -39,9 +52,7 @@ void Box<DIM, WORDS>::emit(const Cell<WORDS>& cell) {
         out.vertex_error = larger(out.vertex_error, point.delta);
     }
     out.vertices += cell.n;
-    out.facets += n_facets;
     static_cast<int64_t*>(out.offsets.data)[r + 1] = out.vertices;
-    static_cast<int64_t*>(out.facet_offsets.data)[r + 1] = out.facets;
     tick(1);
 }
 

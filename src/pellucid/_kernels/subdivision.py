@@ -6,9 +6,10 @@ numbers from the weights as they are stored.
 
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,42 @@ __all__ = [
 
 ENGINES = ("auto", "kernel", "reference")
 
+COUNT, PATTERNS, VERTICES = range(3)  # what a subdivision has to find
+
+#: takes batches of regions while the search goes on, and what it may raise ends the search
+Sink = Callable[[PlaneRegions | BoxRegions], object]
+
+
+@dataclass(frozen=True)
+class _Options:
+    exact: bool
+    wanted: int
+    limit: int
+    seconds: float
+    threads: int
+    batch: int
+
+    @staticmethod
+    def of(exact, wanted, limit, seconds, threads, batch) -> "_Options":
+        return _Options(
+            exact=exact,
+            wanted=wanted,
+            limit=0 if limit is None else int(limit),
+            seconds=0.0 if seconds is None else float(seconds),
+            threads=max(1, int(threads)),
+            batch=int(batch),
+        )
+
+    @property
+    def deadline(self) -> float | None:
+        return time.monotonic() + self.seconds if self.seconds else None
+
+    def apply(self, function, arguments: tuple, give: Callable, sink: Sink | None) -> Any:
+        """What a compiled function gives; the batches go to the sink before."""
+        settings = self.exact, self.wanted, self.limit, self.seconds, self.threads
+        receive = None if sink is None else lambda *batch: sink(give(*batch))
+        return give(*_call(function, *arguments, *settings, receive, self.batch))
+
 
 def subdivide_plane(
     weights: Sequence[Array],
@@ -51,6 +88,8 @@ def subdivide_plane(
     seconds: float | None = None,
     threads: int = 1,
     engine: str = "auto",
+    sink: Sink | None = None,
+    batch: int = 100_000,
 ) -> PlaneRegions:
     """All activation regions of the hidden layers (W, b, pieces) on a rectangle in a plane.
 
@@ -62,46 +101,31 @@ def subdivide_plane(
     order and every bit are the same whatever the number of ``threads``.
 
     ``engine``: "kernel" (compiled), "reference" (the twin in exact rational numbers, for small
-    networks) or "auto" (the kernel where it is built, else the twin with a warning).
+    networks) or "auto" (the kernel where it is built, else the twin with a warning). ``sink`` is
+    called with every ``batch`` regions as they are found, on one thread and without limit; none
+    are left for the result then.
 
     Raises InvalidInput where shapes differ or a number is not finite, and MissingDependency for
     engine="kernel" where no compiler built the kernel.
     """
     network = _network(weights, biases, pieces)
     plane = tuple(_float64(x) for x in (origin, u, v, low, high))
-    most = 0 if limit is None else int(limit)
-    time_given = 0.0 if seconds is None else float(seconds)
+    wanted = COUNT if count_only else VERTICES
+    options = _Options.of(exact, wanted, limit, seconds, threads, batch)
     module = _choose(engine)
     if module is None:
-        deadline = time.monotonic() + time_given if time_given else None
-        regions = reference_plane(network, plane, most, deadline)
-        return _only_counted(regions) if count_only else regions
-    return _run(module, network, plane, exact, count_only, most, time_given, threads)
-
-
-def _run(
-    module: ModuleType, network, plane, exact, count_only, limit, seconds, threads
-) -> PlaneRegions:
+        return _reference(reference_plane, network, plane, options, sink)
     origin, u, v, low, high = plane
     if not origin.shape == u.shape == v.shape:
         raise InvalidInput(
             f"origin, u and v have the shapes {origin.shape}, {u.shape} and {v.shape}; all need "
             "one number for each input of the network."
         )
-    axes = np.stack([u, v])
-    n, n_switches, patterns, vertices, offsets, *others = _call(
-        module.subdivide_plane,
-        network,
-        origin,
-        axes,
-        low,
-        high,
-        exact,
-        count_only,
-        limit,
-        seconds,
-        max(1, int(threads)),
-    )
+    arguments = *network, origin, np.stack([u, v]), low, high
+    return options.apply(module.subdivide_plane, arguments, _plane_regions, sink)
+
+
+def _plane_regions(n, n_switches, patterns, vertices, offsets, *others) -> PlaneRegions:
     return PlaneRegions(n, n_switches, patterns, vertices, _int64(offsets), *others)
 
 
@@ -117,10 +141,13 @@ def subdivide_box(
     rest: Array | None = None,
     exact: bool = True,
     count_only: bool = False,
+    with_vertices: bool = True,
     limit: int | None = None,
     seconds: float | None = None,
     threads: int = 1,
     engine: str = "auto",
+    sink: Sink | None = None,
+    batch: int = 100_000,
 ) -> BoxRegions:
     """All activation regions of the hidden layers (W, b, pieces) in a box of 1 to 15 dimensions.
 
@@ -144,7 +171,10 @@ def subdivide_box(
     start = np.zeros(directions.shape[1]) if origin is None else _float64(origin)
     shadow = np.zeros_like(directions) if rest is None else _float64(rest)
     domain = start, directions, shadow, _float64(low), _float64(high)
-    return _box(network, domain, exact, count_only, limit, seconds, threads, engine)
+    without = PATTERNS if d > 1 else VERTICES  # the ends of a piece are its facets
+    wanted = COUNT if count_only else VERTICES if with_vertices else without
+    options = _Options.of(exact, wanted, limit, seconds, threads, batch)
+    return _box(network, domain, options, engine, sink)
 
 
 def subdivide_segment(
@@ -179,7 +209,9 @@ def subdivide_segment(
     if (start == end).all():
         raise InvalidInput("a and b are the same point; a segment needs two.")
     domain = start, step[None], rest[None], np.zeros(1), np.ones(1)
-    regions = _box(network, domain, exact, count_only, limit, seconds, threads, engine)
+    wanted = COUNT if count_only else VERTICES
+    options = _Options.of(exact, wanted, limit, seconds, threads, 0)
+    regions = _box(network, domain, options, engine, None)
     t = switches = None
     if regions.vertices is not None and regions.tight is not None and regions.facets is not None:
         ends = regions.vertices.reshape(-1, 2)
@@ -193,28 +225,28 @@ def subdivide_segment(
     )
 
 
-def _box(network, domain, exact, count_only, limit, seconds, threads, engine) -> BoxRegions:
-    most = 0 if limit is None else int(limit)
-    time_given = 0.0 if seconds is None else float(seconds)
+def _box(network, domain, options: _Options, engine: str, sink: Sink | None) -> BoxRegions:
     module = _choose(engine)
     if module is None:
-        deadline = time.monotonic() + time_given if time_given else None
-        regions = reference_box(network, domain, most, deadline)
-        return _only_counted(regions) if count_only else regions
-    n, n_switches, patterns, vertices, offsets, tight, facets, facet_offsets, *others = _call(
-        module.subdivide_box,
-        network,
-        *domain,
-        exact,
-        count_only,
-        most,
-        time_given,
-        max(1, int(threads)),
-    )
+        return _reference(reference_box, network, domain, options, sink)
+    return options.apply(module.subdivide_box, (*network, *domain), _box_regions, sink)
+
+
+def _box_regions(n, n_switches, patterns, vertices, offsets, tight, facets, facet_offsets, *others):
     return BoxRegions(
         *(n, n_switches, patterns, vertices, _int64(offsets), tight, facets),
         *(_int64(facet_offsets), *others),
     )
+
+
+def _reference(twin: Callable, network, domain, options: _Options, sink: Sink | None):
+    regions = twin(network, domain, options.limit, options.deadline)
+    if options.wanted == COUNT:
+        return _only_counted(regions)
+    if sink is None:
+        return regions
+    sink(regions)
+    return replace(_only_counted(regions), n=0)
 
 
 def _network(weights, biases, pieces) -> tuple[list[Array], list[Array], Sequence[Pieces]]:
@@ -226,8 +258,7 @@ def _network(weights, biases, pieces) -> tuple[list[Array], list[Array], Sequenc
     return [_float64(W) for W in weights], [_float64(b) for b in biases], pieces
 
 
-def _call(function, network, *arguments) -> tuple:
-    W, b, pieces = network
+def _call(function, W, b, pieces, *arguments) -> tuple:
     tables = [[getattr(p, name) for p in pieces] for name in ("kinks", "slopes", "intercepts")]
     try:
         return function(W, b, *tables, *arguments)

@@ -3,7 +3,7 @@
 from . import bounds
 from .domains import Box, Plane, Segment, Space
 from .explain import Explanation, explain
-from .linear_regions import linear_regions
+from .linear_regions import iter_linear_regions, linear_regions
 from .result import LinearRegion, LinearRegions
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Space",
     "bounds",
     "explain",
+    "iter_linear_regions",
     "linear_regions",
 ]

@@ -1,18 +1,20 @@
 """`linear_regions`: the exact pieces of a piecewise-linear network on a domain."""
 
 import os
-from typing import Any, SupportsFloat, SupportsIndex
+import queue
+import threading
+from collections.abc import Iterator
+from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from .._errors import InvalidInput
 from .._kernels import subdivision
-from .._kernels.box_arrays import BoxRegions
-from .._shapes import Array
+from .._kernels.subdivision import BoxRegions, PlaneRegions
 from ..network import Network
 from .chain import Chain, chain_of
 from .domains import Domain, Space
-from .result import LinearRegions
+from .result import Corners, LinearRegions
 from .whole import regions_of_space
 
 
@@ -40,16 +42,7 @@ def linear_regions(
     Raises UnsupportedLayer for a smooth activation, and InvalidInput for weights that are not
     finite and for a domain in another number of inputs than the network's.
     """
-    if not isinstance(domain, Domain):
-        raise InvalidInput(
-            f"the domain is a {type(domain).__name__}; it must be a Segment, Plane, Box or Space."
-        )
-    chain = chain_of(network)
-    if domain.d_in != chain.d_in:
-        raise InvalidInput(
-            f"the network takes {chain.d_in} input{'s' if chain.d_in != 1 else ''} and the domain "
-            f"has {domain.d_in}; they must agree (a Plane or Segment reaches into more inputs)."
-        )
+    chain = _checked(network, domain)
     limit = _positive(limit, "limit", int)
     seconds = _positive(seconds, "seconds", float)
     options = {
@@ -61,64 +54,170 @@ def linear_regions(
     }
     if isinstance(domain, Space):
         return regions_of_space(network, chain, domain, options)
-    return _SUBDIVISIONS.get(domain.dimension, _in_box)(network, chain, domain, options)
+    return _search(network, chain, domain, options)
 
 
-def _on_plane(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
-    found = subdivision.subdivide_plane(
-        chain.weights,
-        chain.biases,
-        chain.pieces,
-        domain.origin,
-        domain.axes[0],
-        domain.axes[1],
-        domain.low,
-        domain.high,
-        **options,
-    )
-    arrays = {"offsets": found.offsets, "facets": found.edges, "facet_offsets": found.offsets}
-    return _result(network, domain, found, vertices=found.vertices, **arrays)
+def _checked(network: Network, domain: Domain) -> Chain:
+    if not isinstance(domain, Domain):
+        raise InvalidInput(
+            f"the domain is a {type(domain).__name__}; it must be a Segment, Plane, Box or Space."
+        )
+    chain = chain_of(network)
+    if domain.d_in != chain.d_in:
+        raise InvalidInput(
+            f"the network takes {chain.d_in} input{'s' if chain.d_in != 1 else ''} and the domain "
+            f"has {domain.d_in}; they must agree (a Plane or Segment reaches into more inputs)."
+        )
+    return chain
 
 
-def _on_line(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
+def iter_linear_regions(
+    network: Network,
+    domain: Domain,
+    *,
+    batch: SupportsIndex = 100_000,
+    seconds: SupportsFloat | None = None,
+    exact: bool = True,
+) -> Iterator[LinearRegions]:
+    """The regions of `linear_regions` in batches, while they are being found, on one thread.
+
+    Each batch is a LinearRegions of at most about ``batch`` regions, so that memory does not grow
+    with their number; no region comes twice. To stop early, leave the loop. Counts of linear
+    regions and affine maps, and adjacency, are those within a batch. Signs decided are told
+    from the beginning of the search on. Where ``seconds`` ends the search, the last batch has
+    complete=False and may be empty.
+
+    Raises as `linear_regions` does.
+    """
+    chain = _checked(network, domain)
+    if isinstance(domain, Space):
+        raise InvalidInput("the regions of a Space do not come in batches; use a Box.")
+    size = _positive(batch, "batch", int) or 100_000
+    seconds = _positive(seconds, "seconds", float)
+    options = {"exact": exact, "seconds": seconds, "threads": 1, "batch": size}
+    return _batches(network, chain, domain, options)
+
+
+def _batches(network: Network, chain: Chain, domain: Domain, options: dict) -> Iterator:
+    """Run the search on a thread of its own, two batches ahead at most."""
+    ready: queue.Queue = queue.Queue(maxsize=2)
+    closed = threading.Event()
+
+    def put(item: object) -> None:
+        while not closed.is_set():
+            try:
+                return ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+        raise _Closed
+
+    def search() -> None:
+        try:
+            put(_search(network, chain, domain, options | {"sink": put}))
+        except _Closed:
+            pass
+        except BaseException as error:
+            put(error)
+
+    thread = threading.Thread(target=search, name="iter_linear_regions", daemon=True)
+    thread.start()
+    try:
+        while isinstance(item := ready.get(), LinearRegions) and len(item):
+            yield item
+        if isinstance(item, BaseException):
+            raise item
+        if not item.complete:
+            yield item
+    finally:
+        closed.set()
+        thread.join()
+
+
+class _Closed(Exception):
+    """Nobody waits for the next batch."""
+
+
+def corners_of(regions: LinearRegions) -> Corners:
+    """The vertices of regions that were found without: the same search again."""
+    options = {
+        "exact": True,
+        "limit": len(regions),
+        "threads": len(os.sched_getaffinity(0)),
+    }
+    if not len(regions):
+        d = regions.domain.dimension
+        return Corners(np.empty((0, d)), np.zeros(1, np.int64), 0.0, np.empty((0, 1), np.uint64))
+    found = _subdivide_box(regions._chain, regions.domain, options)
+    return Corners(found.vertices, found.offsets, found.vertex_error, found.tight)
+
+
+def _search(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
+    """Search by the kernel for the domain's dimension; a sink gets batches as LinearRegions."""
+    subdivide, read = _KERNELS.get(domain.dimension, (_subdivide_in_n, _in_box))
+
+    def result(found: PlaneRegions | BoxRegions) -> LinearRegions:
+        arrays = {} if found.patterns is None else read(found)
+        return LinearRegions(
+            network=network,
+            domain=domain,
+            n_activation_regions=found.n,
+            packed_patterns=found.patterns,
+            facets=arrays.get("facets"),
+            facet_offsets=arrays.get("facet_offsets"),
+            **{name: getattr(found, name) for name in _DECISIONS},
+            corners=arrays.get("corners"),
+        )
+
+    sink = options.get("sink")
+    if sink is not None:
+        options = options | {"sink": lambda found: sink(result(found))}
+    return result(subdivide(chain, domain, options))
+
+
+_DECISIONS = ("by_filter", "by_exact", "undecided", "complete")
+
+
+def _on_plane(found: PlaneRegions) -> dict:
+    corners = Corners(found.vertices, found.offsets, found.vertex_error)
+    return {"corners": corners, "facets": found.edges, "facet_offsets": found.offsets}
+
+
+def _on_line(found: BoxRegions) -> dict:
     """Regions in order; facet j of a region is its vertex j."""
-    found = _subdivide(chain, domain, options)
-    if found.vertices is None:
-        return _result(network, domain, found)
     second = found.tight[:, 0] == 2  # of the two facets, the one that this vertex lies on
     facets = found.facets[2 * (np.arange(len(second)) // 2) + second]
     # Breakpoints may round to the same float, and must not change places.
     ends = np.maximum.accumulate(found.vertices, axis=0)
-    arrays = {"offsets": found.offsets, "facets": facets, "facet_offsets": found.facet_offsets}
-    return _result(network, domain, found, vertices=ends, **arrays)
+    corners = Corners(ends, found.offsets, found.vertex_error)
+    return {"corners": corners, "facets": facets, "facet_offsets": found.facet_offsets}
 
 
-def _in_box(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
-    found = _subdivide(chain, domain, options)
-    arrays = ("vertices", "offsets", "facets", "facet_offsets", "tight")
-    return _result(network, domain, found, **{name: getattr(found, name) for name in arrays})
+def _in_box(found: BoxRegions) -> dict:
+    corners = None
+    if found.vertices is not None and found.offsets is not None:
+        corners = Corners(found.vertices, found.offsets, found.vertex_error, found.tight)
+    return {"corners": corners, "facets": found.facets, "facet_offsets": found.facet_offsets}
 
 
-_SUBDIVISIONS = {1: _on_line, 2: _on_plane}
+def _subdivide_plane(chain: Chain, domain: Domain, options: dict) -> PlaneRegions:
+    layers = chain.weights, chain.biases, chain.pieces
+    plane = domain.origin, *domain.axes, domain.low, domain.high
+    return subdivision.subdivide_plane(*layers, *plane, **options)
 
 
-def _subdivide(chain: Chain, domain: Domain, options: dict) -> BoxRegions:
+def _subdivide_box(chain: Chain, domain: Domain, options: dict) -> BoxRegions:
     layers = chain.weights, chain.biases, chain.pieces
     box = domain.low, domain.high, domain.origin, domain.axes
     return subdivision.subdivide_box(*layers, *box, rest=domain.rest, **options)
 
 
-def _result(network: Network, domain: Domain, found: Any, **arrays: Array | None) -> LinearRegions:
-    names = ("vertex_error", "by_filter", "by_exact", "undecided", "complete")
-    return LinearRegions(
-        network=network,
-        domain=domain,
-        n_activation_regions=found.n,
-        packed_patterns=found.patterns,
-        **{name: arrays.get(name) for name in ("vertices", "offsets", "facets", "facet_offsets")},
-        tight=arrays.get("tight"),
-        **{name: getattr(found, name) for name in names},
-    )
+def _subdivide_in_n(chain: Chain, domain: Domain, options: dict) -> BoxRegions:
+    """Without vertices, where the same search can find them later."""
+    again = options["exact"] and options["seconds"] is None and "sink" not in options
+    return _subdivide_box(chain, domain, options | {"with_vertices": not again})
+
+
+_KERNELS = {1: (_subdivide_box, _on_line), 2: (_subdivide_plane, _on_plane)}
 
 
 def _positive(value, name: str, kind: type):

@@ -38,6 +38,16 @@ class LinearRegion:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """The vertices of regions, as `LinearRegions` has them."""
+
+    vertices: Array  # float64 (corners, d)
+    offsets: Array  # int64 (n + 1)
+    vertex_error: float
+    tight: Array | None = None  # uint64 (corners, words), above two dimensions
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearRegions:
     """The activation regions of a network on a domain, and the linear regions that they make up.
@@ -48,7 +58,8 @@ class LinearRegions:
     switch, or -1 - side, where sides 2 k and 2 k + 1 are low and high of coordinate k. In two
     dimensions facet j is the edge from vertex j to the next, in one dimension it is vertex j, and
     above two bit j of a vertex's words in `tight` says that it lies on facet j of its region. A
-    coordinate of a vertex is at most `vertex_error` off.
+    coordinate of a vertex is at most `vertex_error` off. Above two dimensions, where vertices take
+    most of the time and memory, they are found at first access.
 
     The switches are the (unit, kink) pairs of all layers, `switches` names them. Bit i of a
     region's pattern is 1 where switch i is above its kink, and 0 where it is below, or on it
@@ -64,16 +75,13 @@ class LinearRegions:
     domain: Domain
     n_activation_regions: int
     packed_patterns: Array | None  # uint8 (n, bytes), bit i % 8 of byte i // 8
-    vertices: Array | None  # float64 (corners, d)
-    offsets: Array | None  # int64 (n + 1)
     facets: Array | None  # int32 (facets)
     facet_offsets: Array | None  # int64 (n + 1)
-    vertex_error: float
     by_filter: int
     by_exact: int
     undecided: int
     complete: bool
-    tight: Array | None = None  # uint64 (corners, words), above two dimensions
+    corners: Corners | None = None  # None: not known yet, or there are none
 
     # ---- how sure it is
 
@@ -111,6 +119,26 @@ class LinearRegions:
         """The patterns, one boolean for each switch."""
         packed = self._get("packed_patterns")
         return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
+
+    @property
+    def vertices(self) -> Float64[Array, "corners d"] | None:
+        """The vertices of all regions, in coordinates of the domain."""
+        return None if self._corners is None else self._corners.vertices
+
+    @property
+    def offsets(self) -> Int[Array, " n1"] | None:
+        """Where the vertices of each region begin, and where the last one's end."""
+        return None if self._corners is None else self._corners.offsets
+
+    @property
+    def tight(self) -> Array | None:
+        """For each vertex the bits of its region's facets that it lies on; above two dimensions."""
+        return None if self._corners is None else self._corners.tight
+
+    @property
+    def vertex_error(self) -> float:
+        """How far a coordinate of a vertex may be off: proved."""
+        return 0.0 if self._corners is None else self._corners.vertex_error
 
     @property
     def points(self) -> Float64[Array, "corners d_in"]:
@@ -245,6 +273,14 @@ class LinearRegions:
         return chain_of(self.network)
 
     @cached_property
+    def _corners(self) -> Corners | None:
+        if self.corners is not None or self.facets is None:
+            return self.corners
+        from .linear_regions import corners_of
+
+        return corners_of(self)
+
+    @cached_property
     def _maps(self) -> Maps:
         return compose(self._chain, self.domain, self._get("packed_patterns"))
 
@@ -253,9 +289,9 @@ class LinearRegions:
         if isinstance(self.domain, Space):
             shape = len(self), self.domain.dimension
             return np.full(shape, -np.inf), np.full(shape, np.inf)
-        vertices, starts = self._get("vertices"), self._get("offsets")[:-1]
         if not len(self):
             return np.empty((0, self.domain.dimension)), np.empty((0, self.domain.dimension))
+        vertices, starts = self._get("vertices"), self._get("offsets")[:-1]
         return np.minimum.reduceat(vertices, starts), np.maximum.reduceat(vertices, starts)
 
     def _get(self, name: str) -> Array:

@@ -96,7 +96,7 @@ struct Chunk {
     int64_t rest, rest_end;  // switches of the layer still to be looked at, among the candidates
     uint64_t on;             // as last written to the layer's pattern
     double err;              // of the layer's map, with the rounding of an evaluation
-    bool counting;           // nothing follows, and cells need not be made
+    bool last;               // nothing follows: what no switch here splits is a region
 };
 
 template <int WORDS>
@@ -166,6 +166,8 @@ private:
                      uint64_t todo);
     Plane<DIM> plane_of(const Chunk<DIM>& chunk, int k) const;
     void leaf(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t on);
+    void write_bits(Chunk<DIM>& chunk, uint64_t on);
+    void last_split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, uint64_t on);
     void find_edges(const Cell<WORDS>& cell, int k);
     void pair_up(const Cell<WORDS>& cell);
     void pair_up_by_key(const Cell<WORDS>& cell);
@@ -178,6 +180,7 @@ private:
     int sign(const Switch<DIM>& s, int32_t layer, double err, const Corner<WORDS>& v);
     void tidy(Cell<WORDS>& cell);
     void emit(const Cell<WORDS>& cell);
+    bool write_facets(const Mask<WORDS>& used, int16_t* place_of);
     void collect(int32_t layer, const Cell<WORDS>& cell, int64_t rest, int64_t rest_end);
 
     PELLUCID_INLINE double at(const Switch<DIM>& s, const Point<DIM>& p) const {

@@ -12,7 +12,7 @@ void Box<DIM, WORDS>::enter(int32_t l, Cell<WORDS> cell) {
     if (stopped_) return;
     if (l == n_layers_) {
         if (collecting_) return collect(l, cell, 0, 0);
-        if (problem_.count_only) return tick(1);
+        if (problem_.wanted == Wanted::count) return tick(1);
         return emit(cell);
     }
     if (l > 0) this->update_map(l);
@@ -117,7 +117,7 @@ void Box<DIM, WORDS>::resolve(int32_t l, const Cell<WORDS>& cell, int64_t rest, 
     }
     chunk.rest = rest, chunk.rest_end = rest_end;
     chunk.on = 0;
-    chunk.counting = l + 1 == n_layers_ && rest == rest_end && problem_.count_only && !collecting_;
+    chunk.last = l + 1 == n_layers_ && rest == rest_end && !collecting_;
     split(chunk, cell, m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1, 0);
 }
 
@@ -128,9 +128,11 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
                             uint64_t on) {
     if (stopped_) return;
     if (todo == 0) return leaf(chunk, cell, on);
-    if (chunk.counting) return count(chunk, cell, todo);
+    if (chunk.last && problem_.wanted == Wanted::count) return count(chunk, cell, todo);
     const int k = __builtin_ctzll(todo);
     const uint64_t others = todo & (todo - 1), this_bit = todo ^ others;
+    if (chunk.last && others == 0 && problem_.wanted == Wanted::patterns)
+        return last_split(chunk, cell, k, on);
     find_edges(cell, k);
     if (stopped_) return;
     const int slot = cell.used.first_free();
@@ -284,15 +286,46 @@ void Box<DIM, WORDS>::count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& 
 // A cell that no switch of the chunk splits.
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::leaf(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t on) {
+    write_bits(chunk, on);
+    if (collecting_) return collect(chunk.layer, cell, chunk.rest, chunk.rest_end);
+    if (chunk.rest < chunk.rest_end) return resolve(chunk.layer, cell, chunk.rest, chunk.rest_end);
+    enter(chunk.layer + 1, cell);
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::write_bits(Chunk<DIM>& chunk, uint64_t on) {
     uint64_t* pattern = layers_[chunk.layer].pattern;
     for (uint64_t flipped = chunk.on ^ on; flipped; flipped &= flipped - 1) {
         const int32_t index = chunk.switches[__builtin_ctzll(flipped)].index;
         pattern[index >> 6] ^= uint64_t(1) << (index & 63);
     }
     chunk.on = on;
-    if (collecting_) return collect(chunk.layer, cell, chunk.rest, chunk.rest_end);
-    if (chunk.rest < chunk.rest_end) return resolve(chunk.layer, cell, chunk.rest, chunk.rest_end);
-    enter(chunk.layer + 1, cell);
+}
+
+// Writes out the two regions on both sides of switch k. A facet of the cell is one of the side's where
+// it has a corner strictly on that side, and so no new corner is needed.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::last_split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, uint64_t on) {
+    const int slot = cell.used.first_free();
+    if (slot < 0) return fail(Stop::too_many_facets);
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    Mask<WORDS> facets[2] = {Mask<WORDS>::of(slot), Mask<WORDS>::of(slot)};  // below, above
+    for (int64_t i = 0; i < cell.n; ++i)
+        if ((v[i].pos | v[i].neg) >> k & 1) {
+            Mask<WORDS>& side = facets[v[i].pos >> k & 1];
+            side = side | v[i].mask;
+        }
+    const Plane<DIM> before = planes_[slot];
+    planes_[slot] = plane_of(chunk, k);
+    const bool first = chunk.on >> k & 1;
+    int16_t place_of[SLOTS];
+    for (const bool above : {first, !first}) {
+        if (stopped_) break;
+        write_bits(chunk, on | uint64_t(above) << k);
+        if (!write_facets(facets[above], place_of)) return fail();
+        tick(1);
+    }
+    planes_[slot] = before;
 }
 
 // Takes the slots of hyperplanes that hold no facet from the masks: those whose corners all lie on

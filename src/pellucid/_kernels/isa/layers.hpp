@@ -50,6 +50,8 @@ protected:
     void tick(int64_t regions) {
         out_->regions += regions;
         if (limit_ > 0 && out_->regions >= limit_) stopped_ = true;
+        if (out_->regions >= out_->hand_over_at && !hand_over(problem_.sink, *out_))
+            fail(Stop::asked);
         if (++ticks_ & 4095) return;
         if (polls_ && stop_->poll && stop_->poll(stop_->poll_data))
             stop_->value.store(int(Stop::asked));

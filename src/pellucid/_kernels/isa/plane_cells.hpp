@@ -11,7 +11,7 @@ void Subdivision::enter(int32_t l, int64_t begin, int64_t n, int64_t top) {
     if (stopped_) return;
     if (l == n_layers_) {
         if (collecting_) return collect(l, begin, n, 0, 0);
-        if (problem_.count_only) return tick(1);
+        if (problem_.wanted == Wanted::count) return tick(1);
         return emit(begin, n);
     }
     if (l > 0) update_map(l);
@@ -108,7 +108,7 @@ void Subdivision::resolve(int32_t l, int64_t begin, int64_t n, int64_t top, int6
     chunk.rest = rest, chunk.rest_end = rest_end;
     chunk.on = 0;
     chunk.last = l + 1 == n_layers_ && rest == rest_end;
-    chunk.counting = chunk.last && problem_.count_only && !collecting_;
+    chunk.counting = chunk.last && problem_.wanted == Wanted::count && !collecting_;
     split(chunk, begin, n, top, m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1, 0);
 }
 
