@@ -168,8 +168,9 @@ def _train_in_turn(
             heard = monotonic()
 
     name = getattr(train_one, "name", "reference")
-    for job in jobs:  # refuses a state that does not fit
-        start(job, len(X), job.parameters.dtype, validation is not None, name)
+    for job in jobs:
+        if job.state is not None:  # refused before any work where it does not fit
+            start(job, len(X), job.parameters.dtype, validation is not None, name)
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 

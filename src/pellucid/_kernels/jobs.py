@@ -184,11 +184,16 @@ def n_parameters(widths: tuple[int, ...]) -> int:
     return sum(d_out * (d_in + 1) for d_in, d_out in pairwise(widths))
 
 
+def n_moments(steps: int, every: int) -> int:
+    """How many of 0, every, 2 every, ... are below ``steps``; none where ``every`` is 0."""
+    return -(-steps // every) if every else 0
+
+
 def n_records(job: TrainingJob) -> int:
     """Losses recorded at steps 0, r, 2r, ... below ``steps``, and one at the end."""
-    return -(-job.steps // job.record_every) + 1
+    return n_moments(job.steps, job.record_every) + 1
 
 
 def n_measures(job: TrainingJob) -> int:
     """Steps 0, m, 2m, ... below ``steps``, at which the layers are measured."""
-    return -(-job.steps // job.measure_every) if job.measure_every else 0
+    return n_moments(job.steps, job.measure_every)
