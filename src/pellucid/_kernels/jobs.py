@@ -26,10 +26,11 @@ class LayerRecords:
     """What was measured in each layer at ``steps`` (m,), before the update of that step.
 
     ``gradient_norm`` (m, L): Euclid's norm of the gradient of the batch's mean loss with respect to
-    W and b. ``update_ratio`` (m, L): norm of the update of W and b over their norm. ``dead`` (m,
-    L - 1): share of the hidden units with a piecewise linear activation whose slope is 0 on every
-    row of the batch. ``saturated`` (m, L - 1): share of those with a smooth activation whose slope
-    is below 1 % of its steepest on more than 99 % of the rows. All without dropout.
+    W and b. ``update_ratio`` (m, L): norm of the update of W and b over their norm; 0 where nothing
+    moved, and inf where all of them were 0 before. ``dead`` (m, L - 1): share of the hidden units
+    with a piecewise linear activation whose slope is 0 on every row of the batch. ``saturated`` (m,
+    L - 1): share of those with a smooth activation whose slope is below 1 % of its steepest on more
+    than 99 % of the rows. All without dropout.
     """
 
     steps: Array

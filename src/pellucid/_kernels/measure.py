@@ -65,6 +65,14 @@ def norms(vector: Float[Array, " p"], widths: tuple[int, ...]) -> Float[Array, "
     return np.sqrt([W.sum() + b.sum() for W, b in split(squares, widths)])
 
 
+def ratios(
+    updates: Float[Array, " layers"], sizes: Float[Array, " layers"]
+) -> Float[Array, " layers"]:
+    """Norms of updates over those of what they update; 0 where nothing moved, from 0 as well."""
+    with np.errstate(all="ignore"):
+        return np.where(updates == 0, 0.0, updates / sizes)
+
+
 def unit_shares(
     job: TrainingJob, model: Model, parameters: Float[Array, " p"], x: Float[Array, "n d_in"]
 ) -> tuple[list[float], list[float]]:

@@ -14,7 +14,7 @@ import numpy as np
 from .._shapes import Array, Float
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
 from .lbfgs import FLAT_GRADIENT, dot, lbfgs_step
-from .measure import norms, unit_shares
+from .measure import norms, ratios, unit_shares
 from .model import Model, dropout_of, make_model
 from .optimizers import UPDATES, adjusted
 from .rows import next_rows
@@ -109,7 +109,7 @@ class _Trainer:
         status = self.iterate(f, gradient) if self.curved else self.update(gradient)
         if measuring:
             update = norms(np.subtract(run.parameters, before, dtype=np.float64), job.widths)
-            run.measure(update_ratio=update / norms(before, job.widths), **measured)
+            run.measure(update_ratio=ratios(update, norms(before, job.widths)), **measured)
         run.step += 1
         return status
 

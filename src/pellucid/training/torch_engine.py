@@ -13,6 +13,7 @@ from torch import Tensor
 from .._errors import InvalidInput, MissingDependency
 from .._kernels import TrainingJob, TrainingResult
 from .._kernels.jobs import Weights
+from .._kernels.measure import ratios
 from .._kernels.state import start
 from .._shapes import Array, Float
 from .torch_measure import layer_norms, measure
@@ -188,7 +189,7 @@ class _Training:
         status = self.update()
         if measuring:
             update = layer_norms(network, network.theta - before)
-            run.measure(update_ratio=update / layer_norms(network, before), **measured)
+            run.measure(update_ratio=ratios(update, layer_norms(network, before)), **measured)
         run.step += 1
         return status
 

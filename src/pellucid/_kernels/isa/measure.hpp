@@ -116,13 +116,15 @@ inline void measure_gradient(const Job& job, const Network& net, const Meter& me
     }
 }
 
+// 0 where nothing moved, also from parameters that are all 0.
 inline void measure_update(const Job& job, const Network& net, const Meter& meter, int64_t at) {
     for (int l = 0; l < net.n_layers; ++l) {
         const Layer& layer = net.layers[l];
         const real *now = net.parameters + layer.offset, *before = meter.before + layer.offset;
         const int64_t n = layer_size(layer);
+        const double update = distance(now, before, n);
         job.measures.update_ratio[at * net.n_layers + l] =
-            distance(now, before, n) / distance(before, nullptr, n);
+            update == 0 ? 0 : update / distance(before, nullptr, n);
     }
 }
 
