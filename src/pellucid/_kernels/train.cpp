@@ -114,9 +114,10 @@ Evaluated evaluate(const Job& job, Workspace& w, bool want_loss, bool measuring)
     }
     if (!q.known || measuring) q.objective = objective(job, w, measuring);
     q.known = true;
-    if (!(q.objective - q.objective == 0)) return {Status::diverged, q.objective};
-    const bool flat = largest_size(w.net.gradient, q.n) <= flat_gradient;
-    return {flat ? Status::converged : Status::finished, q.loss};
+    const double steepest = largest_size(w.net.gradient, q.n);
+    if (!(q.objective - q.objective == 0 && steepest - steepest == 0))
+        return {Status::diverged, q.objective};
+    return {steepest <= flat_gradient ? Status::converged : Status::finished, q.loss};
 }
 
 // From a gradient to the next parameters.

@@ -179,8 +179,9 @@ class _Training:
         if bad is not None or (recording and not self.finite()):
             run.step = run.step if bad is None else bad
             return "diverged"
-        if self.update.starts_flat(loss):
-            return "converged"
+        status = self.update.status_at(loss)
+        if status != "finished":
+            return status
         if recording and not self.record(loss.item()):
             return "stopped early"  # what ends a run records this step
         measuring = job.measure_every > 0 and run.step % job.measure_every == 0

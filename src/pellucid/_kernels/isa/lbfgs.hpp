@@ -43,11 +43,12 @@ inline double sum_of_sizes(const real* a, int64_t n) {
     return sum_over(n, [=](int64_t i) { return __builtin_fabs(double(a[i])); });
 }
 
+// nan where one of them is.
 inline double largest_size(const real* a, int64_t n) {
     double largest = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double size = __builtin_fabs(double(a[i]));
-        if (size > largest) largest = size;
+        if (size > largest || size != size) largest = size;
     }
     return largest;
 }
