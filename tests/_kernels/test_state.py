@@ -176,6 +176,32 @@ def test_a_run_without_validation_rows_and_with_weights_goes_on(toolbox, engine,
     assert interrupts
 
 
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize("engine", ["reference", "torch_engine"])
+def test_numbers_of_numpys_types_are_pythons(toolbox, engine):
+    """In 32 bits a seed overflows, and a rate rounds otherwise after going on than before."""
+    X, y = toolbox.make_data(30, 3, 4)
+    engine = engine if engine == "reference" else getattr(toolbox, engine)
+    plain = toolbox.make_job((3, 5, 4), "leaky_relu", batch_size=7, dropout=0.25, steps=12)
+    plain = toolbox.replace(plain, seed=2**32 - 5, schedule="plateau", plateau_patience=1)
+    job = toolbox.replace(
+        plain,
+        widths=tuple(map(np.int64, plain.widths)),
+        activations=(("leaky_relu", (np.float64(0.01),)),),
+        learning_rate=np.float32(0.01),
+        gamma=np.float64(0.1),
+        dropout=np.float32(0.25),
+        seed=np.uint32(2**32 - 5),
+        steps=np.int32(12),
+        nesterov=np.bool_(False),
+    )
+    plain = toolbox.replace(plain, learning_rate=float(np.float32(0.01)))
+    options = {"engine": engine, "functions": toolbox.functions}
+    [expected] = train_networks(X, y, [plain], **options)
+    [result] = train_networks(X, y, [job], **options)
+    assert_same(result, expected)
+
+
 def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
     X, y = toolbox.make_data(600, 3, 1, "gaussian")
     job = toolbox.make_job(

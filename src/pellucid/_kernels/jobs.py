@@ -1,9 +1,11 @@
 """What goes into the training of one network and what comes out: plain numbers, no network type."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from .._shapes import Array
 
@@ -183,6 +185,22 @@ class ReferenceFunctions:
 def n_parameters(widths: tuple[int, ...]) -> int:
     """Sum over layers of d_out (d_in + 1)."""
     return sum(d_out * (d_in + 1) for d_in, d_out in pairwise(widths))
+
+
+def with_plain_numbers(job: TrainingJob) -> TrainingJob:
+    """The same job, with Python's numbers for NumPy's.
+
+    Those of NumPy compute in their own type: a seed of 32 bits overflows, a rate of 32 bits rounds.
+    """
+    return replace(job, **{f.name: _plain(getattr(job, f.name)) for f in fields(job)})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_plain, value))
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def n_moments(steps: int, every: int) -> int:
