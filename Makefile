@@ -6,7 +6,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src/pellucid/_kernels/*/*.hpp) \
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
-SECONDS_EACH ?= 70
 
 .PHONY: help run test check format lint types layers docs promises bench sanitize clean
 
@@ -15,7 +14,7 @@ help:
 	@echo "make test    set up everything and run the tests"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
 	@echo "make bench   time training against PyTorch and JAX (a quarter of an hour)"
-	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (ten minutes)"
+	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
 	@echo "make format  let ruff format and sort"
 
 run: $(VENV)/.core

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fuzz the training and region kernels under AddressSanitizer and UBSan: random networks on exactly sized arrays,
-# for each instruction set that this processor has, in float and in double.
-# usage: tools/sanitize.sh [SECONDS each] [SEED]
+# Fuzz the training and region kernels under AddressSanitizer and UBSan: random networks on exactly
+# sized arrays, for each instruction set that this processor has, training in float and in double.
+# usage: tools/sanitize.sh [SECONDS each, by default 100] [SEED]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:-200} seed=${2:-1}
+seconds=${1:-100} seed=${2:-1}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -29,14 +29,17 @@ fuzz_type() {
 
 # The region kernels: regions NAME flags...
 regions() {
-    local name=$1
+    local name=$1 what
     shift
-    echo "regions $name, $seconds seconds"
-    "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all "$@" \
-        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels \
-        src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates,dyadic,volumes}.cpp \
-        tests/_kernels/fuzz_regions.cpp -pthread -o "$folder/regions_$name"
-    "$folder/regions_$name" "$seconds" "$seed"
+    for what in regions maps; do
+        echo "$what $name, $seconds seconds"
+        "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+            -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels "$@" \
+            src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates}.cpp \
+            src/pellucid/_kernels/{dyadic,volumes,compose_maps}.cpp \
+            "tests/_kernels/fuzz_$what.cpp" -pthread -o "$folder/${what}_$name"
+        "$folder/${what}_$name" "$seconds" "$seed"
+    done
 }
 
 flags=$(grep -m1 '^flags' /proc/cpuinfo 2>/dev/null || true)

@@ -145,6 +145,7 @@ def toolbox():
         replace=replace,
         in_type=in_type,
         make_data=make_data,
+        weights=Weights,
         reference=reference,
         kernel=kernel,
         train=train,

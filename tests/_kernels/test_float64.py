@@ -82,8 +82,8 @@ def test_a_mixed_call_equals_separate_calls_bit_for_bit(toolbox, engine, likelih
 def test_on_each_instruction_set_both_types_follow_the_same_path(toolbox, isa):
     """The same start, rows and masks: float32 differs from float64 by its rounding alone."""
     X, y = toolbox.make_data(83, 3, 4)
-    for settings in ({"dropout": 0.3}, {"batch_size": 19}, {"likelihood": "categorical"}):
-        job = toolbox.make_job((3, 40, 9, 4), "tanh", **settings)
+    for settings in ({"dropout": 0.3}, {"batch_size": 19}, {"activation": "gelu"}):
+        job = toolbox.make_job((3, 40, 9, 4), **{"activation": "tanh"} | settings)
         narrow, wide = (toolbox.kernel(X, y, toolbox.in_type(job, t)) for t in ("f4", "f8"))
         np.testing.assert_allclose(narrow.losses, wide.losses, rtol=1e-4)
         assert np.abs(narrow.losses - wide.losses).max() > 0

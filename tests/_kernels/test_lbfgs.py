@@ -155,6 +155,27 @@ def test_a_trial_step_that_overflows_is_taken_back(toolbox, engine):
     assert (np.diff(result.losses) <= 0).all()
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
+def test_a_gradient_beyond_the_range_has_diverged(toolbox, engine, decay):
+    """The outputs and so the loss are 0 and finite; the gradient is their error times 1e30."""
+    X, y = np.full((8, 1), 1e30, np.float32), np.full((8, 1), 1e12, np.float32)
+    job = lbfgs_job(toolbox, (1, 1), likelihood="gaussian", steps=5, weight_decay=decay)
+    job = toolbox.replace(job, parameters=np.zeros(2, np.float32))
+    result = toolbox.train(engine, X, y, job)
+    assert (result.status, result.steps_done) == ("diverged", 0)
+    assert np.isnan(result.losses).all()
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
+def test_a_penalty_beyond_the_range_has_diverged(toolbox, engine):
+    X, y = np.zeros((4, 1)), np.ones((4, 1))
+    job = lbfgs_job(toolbox, (1, 1), likelihood="gaussian", dtype="float64", weight_decay=0.1)
+    job = toolbox.replace(job, parameters=np.array([1e200, 0.0]))
+    result = toolbox.train(engine, X, y, job)
+    assert (result.status, result.steps_done) == ("diverged", 0)
+
+
 def test_the_line_search_fulfils_the_strong_wolfe_conditions():
     rng = np.random.default_rng(0)
     for _ in range(300):

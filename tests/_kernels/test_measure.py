@@ -63,6 +63,19 @@ def test_the_measures_are_what_their_definitions_say(toolbox, activation, engine
         assert sum(u.n_dead + u.n_saturated for u in health) > 0
 
 
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
+def test_a_ratio_of_0_over_0_is_0(toolbox, engine):
+    """Of a hidden layer of zeros nothing passes, so that the output's bias alone moves."""
+    X, y = toolbox.make_data(20, 3, 1, "gaussian")
+    settings = {"optimizer": "sgd", "steps": 2, "measure_every": 1}
+    job = toolbox.make_job((3, 4, 1), likelihood="gaussian", **settings)
+    job = toolbox.replace(job, parameters=np.zeros_like(job.parameters))
+    first, second = toolbox.train(engine, X, y, job).layers.update_ratio
+    np.testing.assert_array_equal(first, [0, np.inf])
+    assert second[0] == 0
+    assert 0 < second[1] < np.inf
+
+
 def test_steps_are_every_so_many_as_far_as_updates_were_made(toolbox):
     X, y = toolbox.make_data(50, 3, 4)
     job = toolbox.make_job((3, 5, 4), steps=10, measure_every=4)

@@ -8,6 +8,7 @@ import pytest
 from pellucid._errors import InvalidInput
 from pellucid._kernels import binding, train_networks
 from pellucid._kernels.jobs import TrainingState
+from pellucid._kernels.state import N_MEASURED, N_RECORDED, NEXT_ROW, PAIRS, STEP
 
 OPTIMIZERS = [
     {"optimizer": "sgd", "learning_rate": 0.02},
@@ -175,6 +176,32 @@ def test_a_run_without_validation_rows_and_with_weights_goes_on(toolbox, engine,
     assert interrupts
 
 
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize("engine", ["reference", "torch_engine"])
+def test_numbers_of_numpys_types_are_pythons(toolbox, engine):
+    """In 32 bits a seed overflows, and a rate rounds otherwise after going on than before."""
+    X, y = toolbox.make_data(30, 3, 4)
+    engine = engine if engine == "reference" else getattr(toolbox, engine)
+    plain = toolbox.make_job((3, 5, 4), "leaky_relu", batch_size=7, dropout=0.25, steps=12)
+    plain = toolbox.replace(plain, seed=2**32 - 5, schedule="plateau", plateau_patience=1)
+    job = toolbox.replace(
+        plain,
+        widths=tuple(map(np.int64, plain.widths)),
+        activations=(("leaky_relu", (np.float64(0.01),)),),
+        learning_rate=np.float32(0.01),
+        gamma=np.float64(0.1),
+        dropout=np.float32(0.25),
+        seed=np.uint32(2**32 - 5),
+        steps=np.int32(12),
+        nesterov=np.bool_(False),
+    )
+    plain = toolbox.replace(plain, learning_rate=float(np.float32(0.01)))
+    options = {"engine": engine, "functions": toolbox.functions}
+    [expected] = train_networks(X, y, [plain], **options)
+    [result] = train_networks(X, y, [job], **options)
+    assert_same(result, expected)
+
+
 def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
     X, y = toolbox.make_data(600, 3, 1, "gaussian")
     job = toolbox.make_job(
@@ -200,7 +227,8 @@ def test_divergence_after_going_on_is_the_same(toolbox, monkeypatch):
 
 def interrupted(toolbox, X, y, monkeypatch, widths=(3, 8, 4), **settings):
     monkeypatch.setattr(binding, "INTERVAL", 0.002)
-    job = toolbox.make_job(widths, steps=10**8, record_every=10**6, **settings)
+    settings = {"steps": 10**8, "record_every": 10**6} | settings
+    job = toolbox.make_job(widths, **settings)
     return job, toolbox.kernel(X, y, job, progress=interrupt_later)
 
 
@@ -224,8 +252,6 @@ def test_a_run_that_does_not_go_on_keeps_its_state(toolbox, monkeypatch):
         lambda a: a.update(numbers=a["numbers"][:-1]),
         lambda a: a.update(numbers=a["numbers"].astype(np.float64)),
         lambda a: a.update(order=a["order"] + 1),
-        lambda a: a.update(counters=a["counters"] - 1),
-        lambda a: a.update(counters=a["counters"] + 100),
         lambda a: a.update(losses=a["losses"][:0]),
         lambda a: a.update(validation_losses=a["losses"]),
         lambda a: a.update(dead=np.zeros(3)),
@@ -239,6 +265,41 @@ def test_a_state_that_does_not_fit_is_refused(toolbox, monkeypatch, change):
     state = TrainingState("kernel", result.steps_done, arrays)
     with pytest.raises(InvalidInput, match="does not fit the job"):
         toolbox.kernel(X, y, toolbox.replace(job, state=state))
+
+
+@pytest.mark.parametrize(
+    ("counter", "value"),
+    [
+        (STEP, -1),
+        (STEP, 10**8 + 1),
+        (NEXT_ROW, -1),
+        (NEXT_ROW, 51),
+        (N_RECORDED, 0),
+        (N_RECORDED, 2),
+        (N_MEASURED, -1),
+        (N_MEASURED, 1),
+        (PAIRS, -1),
+    ],
+)
+def test_a_counter_out_of_bounds_is_refused(toolbox, monkeypatch, counter, value):
+    X, y = toolbox.make_data(50, 3, 4)
+    job, result = interrupted(toolbox, X, y, monkeypatch, batch_size=10)
+    result.state.arrays["counters"][counter] = value
+    with pytest.raises(InvalidInput, match="does not fit the job"):
+        toolbox.kernel(X, y, toolbox.replace(job, state=result.state))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"record_every": 2}, {"record_every": 10**5}, {"measure_every": 2}, {"measure_every": 10**5}],
+)
+def test_a_state_with_records_of_other_steps_is_refused(toolbox, monkeypatch, change):
+    """Its arrays have room for what this job records from the start, and not for these and more."""
+    X, y = toolbox.make_data(50, 3, 4)
+    settings = {"steps": 10**6, "record_every": 1, "measure_every": 1}
+    job, result = interrupted(toolbox, X, y, monkeypatch, **settings)
+    with pytest.raises(InvalidInput, match="does not fit the job"):
+        toolbox.kernel(X, y, toolbox.replace(job, state=result.state, **change))
 
 
 def test_states_of_other_engines_and_jobs_are_refused(toolbox, monkeypatch):

@@ -103,7 +103,11 @@ def test_a_batch_without_weight_moves_nothing(toolbox):
 WRONG = {
     "type": ({"sample_weight": np.ones(20, int)}, "float32 or float64"),
     "beyond float32": ({"sample_weight": np.full(20, 1e39)}, "beyond 3.4e+38"),
-    "nothing in float32": ({"sample_weight": np.full(20, 1e-60)}, "above 0"),
+    "nothing in float32": ({"sample_weight": np.full(20, 1e-60)}, "weigh 0 in all"),
+    "too much in all": (
+        {"sample_weight": np.full(20, 3e38)},
+        "weigh 6e+39 in all; it must be above 0 and below 3.4e+38",
+    ),
     "rows": ({"sample_weight": np.ones(19, np.float32)}, "needs (20,), one for each row"),
     "negative": ({"sample_weight": np.full(20, -1, np.float32)}, "at least 0"),
     "nan": ({"class_weight": np.full(3, np.nan, np.float32)}, "finite"),

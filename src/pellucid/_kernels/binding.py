@@ -90,8 +90,9 @@ def _too_large(native_jobs: list[Any], jobs: list[TrainingJob]) -> str:
 def workspace_bytes(native: ModuleType, job: TrainingJob, n_rows: int) -> int:
     """Working memory of one network's training on ``n_rows`` rows without weights or validation.
 
-    Parameters, gradients and moments, the tiles of rows, and in full batches a copy of all rows.
-    It depends on the instruction set. A thread holds the memory of one network at a time.
+    The parameters and those to come back to, the gradient and two moments, or for L-BFGS the pairs
+    and what the line search holds; the tiles of rows, and in full batches a copy of all rows. It
+    depends on the instruction set. A thread holds the memory of one network at a time.
     """
     # pages of zeros that nobody reads take no memory
     X, widths = np.zeros((n_rows, job.widths[0]), job.parameters.dtype), job.widths

@@ -295,4 +295,6 @@ def _check_total(weights: Weights, y: Array, limit: float, rows: str) -> None:
     with np.errstate(over="ignore"):
         total = np.sum(of_classes * np.float64(1) * u)
     if not 0 < total < limit:
-        raise InvalidInput(f"the {rows} rows weigh {total:g} in all; it must be above 0.")
+        raise InvalidInput(
+            f"the {rows} rows weigh {total:g} in all; it must be above 0 and below {limit:.1e}."
+        )

@@ -12,7 +12,13 @@ from .._shapes import Array
 from . import binding
 from .binding import train_native
 from .checks import check_data, check_full_batch, check_job, check_threads, check_weights
-from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
+from .jobs import (
+    ReferenceFunctions,
+    TrainingJob,
+    TrainingResult,
+    Weights,
+    with_plain_numbers,
+)
 from .reference import train_reference
 from .state import empty_result, start, steps_before
 
@@ -79,6 +85,7 @@ def train_networks(
         check_job(job)
     if not jobs:
         return []
+    jobs = [with_plain_numbers(job) for job in jobs]
     X, y = check_data(X, y, jobs, "X", "y")
     for job in jobs:
         check_full_batch(job, len(X))
@@ -168,8 +175,9 @@ def _train_in_turn(
             heard = monotonic()
 
     name = getattr(train_one, "name", "reference")
-    for job in jobs:  # refuses a state that does not fit
-        start(job, len(X), job.parameters.dtype, validation is not None, name)
+    for job in jobs:
+        if job.state is not None:  # refused before any work where it does not fit
+            start(job, len(X), job.parameters.dtype, validation is not None, name)
     results: list[TrainingResult] = []
     with _interrupts() as asked:
 

@@ -1,9 +1,11 @@
 """What goes into the training of one network and what comes out: plain numbers, no network type."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from .._shapes import Array
 
@@ -26,10 +28,11 @@ class LayerRecords:
     """What was measured in each layer at ``steps`` (m,), before the update of that step.
 
     ``gradient_norm`` (m, L): Euclid's norm of the gradient of the batch's mean loss with respect to
-    W and b. ``update_ratio`` (m, L): norm of the update of W and b over their norm. ``dead`` (m,
-    L - 1): share of the hidden units with a piecewise linear activation whose slope is 0 on every
-    row of the batch. ``saturated`` (m, L - 1): share of those with a smooth activation whose slope
-    is below 1 % of its steepest on more than 99 % of the rows. All without dropout.
+    W and b. ``update_ratio`` (m, L): norm of the update of W and b over their norm; 0 where nothing
+    moved, and inf where all of them were 0 before. ``dead`` (m, L - 1): share of the hidden units
+    with a piecewise linear activation whose slope is 0 on every row of the batch. ``saturated`` (m,
+    L - 1): share of those with a smooth activation whose slope is below 1 % of its steepest on more
+    than 99 % of the rows. All without dropout.
     """
 
     steps: Array
@@ -184,11 +187,32 @@ def n_parameters(widths: tuple[int, ...]) -> int:
     return sum(d_out * (d_in + 1) for d_in, d_out in pairwise(widths))
 
 
+def with_plain_numbers(job: TrainingJob) -> TrainingJob:
+    """The same job, with Python's numbers for NumPy's.
+
+    Those of NumPy compute in their own type: a seed of 32 bits overflows, a rate of 32 bits rounds.
+    """
+    return replace(job, **{f.name: _plain(getattr(job, f.name)) for f in fields(job)})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_plain, value))
+    if isinstance(value, np.floating):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def n_moments(steps: int, every: int) -> int:
+    """How many of 0, every, 2 every, ... are below ``steps``; none where ``every`` is 0."""
+    return -(-steps // every) if every else 0
+
+
 def n_records(job: TrainingJob) -> int:
     """Losses recorded at steps 0, r, 2r, ... below ``steps``, and one at the end."""
-    return -(-job.steps // job.record_every) + 1
+    return n_moments(job.steps, job.record_every) + 1
 
 
 def n_measures(job: TrainingJob) -> int:
     """Steps 0, m, 2m, ... below ``steps``, at which the layers are measured."""
-    return -(-job.steps // job.measure_every) if job.measure_every else 0
+    return n_moments(job.steps, job.measure_every)

@@ -63,6 +63,16 @@ def dot(a: Float[Array, " p"], b: Float[Array, " p"]) -> float:
     return float(np.dot(a.astype(np.float64), b.astype(np.float64)))
 
 
+def status_at(f: float, steepest: float) -> str:
+    """How an objective f ends a run, or "finished" where the run may go on from it.
+
+    ``steepest`` is the largest entry of its gradient.
+    """
+    if not (math.isfinite(f) and math.isfinite(steepest)):
+        return "diverged"
+    return "converged" if steepest <= FLAT_GRADIENT else "finished"
+
+
 @dataclass(frozen=True)
 class Point:
     """The objective f and its derivative along the direction, t directions from the start."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._shapes import Array, Float
-from .jobs import LayerRecords, TrainingJob, n_measures
+from .._shapes import Array, Float, Int
+from .jobs import LayerRecords, TrainingJob, n_measures, n_moments
 from .model import Model, split
 from .units import PIECEWISE_LINEAR, dead, saturated
 
@@ -36,10 +36,17 @@ def first_rows(job: TrainingJob, arrays: dict[str, Array], m: int) -> dict[str, 
     return {name: arrays[name][: m * n].copy() for name, n in _columns(job).items()}
 
 
-def fits(job: TrainingJob, arrays: dict[str, Array], m: int) -> bool:
-    """Whether flat arrays hold m measured steps of the job, and the job measures as many."""
-    exact = all(len(arrays[name]) == m * n for name, n in _columns(job).items())
-    return exact and 0 <= m <= n_measures(job)
+def fits(job: TrainingJob, arrays: dict[str, Array], done: int) -> bool:
+    """Whether flat arrays hold what the job measures in its first ``done`` steps."""
+    steps = arrays["measured_steps"]
+    exact = all(len(arrays[name]) == len(steps) * n for name, n in _columns(job).items())
+    return exact and are_moments(steps, done, job.measure_every)
+
+
+def are_moments(steps: Int[Array, " k"], done: int, every: int) -> bool:
+    """Whether these are 0, every, 2 every, ... below ``done``: an engine writes on behind them."""
+    k = len(steps)
+    return k == n_moments(done, every) and np.array_equal(steps, every * np.arange(k))
 
 
 def layer_records(job: TrainingJob, arrays: dict[str, Array]) -> LayerRecords | None:
@@ -56,6 +63,14 @@ def norms(vector: Float[Array, " p"], widths: tuple[int, ...]) -> Float[Array, "
     """Euclid's norm over W and b of each layer, in float64."""
     squares = np.square(vector.astype(np.float64))
     return np.sqrt([W.sum() + b.sum() for W, b in split(squares, widths)])
+
+
+def ratios(
+    updates: Float[Array, " layers"], sizes: Float[Array, " layers"]
+) -> Float[Array, " layers"]:
+    """Norms of updates over those of what they update; 0 where nothing moved, from 0 as well."""
+    with np.errstate(all="ignore"):
+        return np.where(updates == 0, 0.0, updates / sizes)
 
 
 def unit_shares(

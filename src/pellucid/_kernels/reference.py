@@ -6,15 +6,15 @@ the header in ``isa/`` that it is the twin of.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._shapes import Array, Float
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
-from .lbfgs import FLAT_GRADIENT, dot, lbfgs_step
-from .measure import norms, unit_shares
+from .lbfgs import dot, lbfgs_step, status_at
+from .measure import norms, ratios, unit_shares
 from .model import Model, dropout_of, make_model
 from .optimizers import UPDATES, adjusted
 from .rows import next_rows
@@ -100,30 +100,38 @@ class _Trainer:
             return "diverged"
         f = loss
         if self.curved:
-            f, gradient = self.objective(run.parameters)
-            if np.abs(gradient).max() <= FLAT_GRADIENT:
-                return "converged"
+            f, gradient = self.with_penalty(run.parameters, loss, gradient)
+            status = status_at(f, float(np.abs(gradient).max()))
+            if status != "finished":
+                return status
         if recording and not self.record(loss):
             return "stopped early"
-        before, measured = run.parameters.copy(), self.measure(*batch) if measuring else {}
+        before = run.parameters.copy() if measuring else run.parameters
+        measured = self.measure(*batch) if measuring else {}
         status = self.iterate(f, gradient) if self.curved else self.update(gradient)
         if measuring:
             update = norms(np.subtract(run.parameters, before, dtype=np.float64), job.widths)
-            run.measure(update_ratio=update / norms(before, job.widths), **measured)
+            run.measure(update_ratio=ratios(update, norms(before, job.widths)), **measured)
         run.step += 1
         return status
 
     def update(self, gradient: Float[Array, " p"]) -> str:
         """Change the parameters by the optimizer's rule."""
         job, run = self.job, self.run
-        rate = learning_rate(replace(job, learning_rate=run.plateau.rate), run.step)
+        rate = learning_rate(job, run.step, run.plateau.rate)
         UPDATES[job.optimizer](job, run, adjusted(job, run.parameters, gradient), rate)
         return "finished"
 
     def objective(self, parameters: Float[Array, " p"]) -> tuple[float, Float[Array, " p"]]:
         """The objective of L-BFGS and its gradient."""
+        found = self.model.loss_and_gradient(parameters, self.X, self.y, self.weights)
+        return self.with_penalty(parameters, *found)
+
+    def with_penalty(
+        self, parameters: Float[Array, " p"], loss: float, gradient: Float[Array, " p"]
+    ) -> tuple[float, Float[Array, " p"]]:
+        """That objective from the loss of all rows."""
         decay = self.job.weight_decay
-        loss, gradient = self.model.loss_and_gradient(parameters, self.X, self.y, self.weights)
         penalty = decay / 2 * dot(parameters, parameters)
         return loss + penalty, gradient + gradient.dtype.type(decay) * parameters
 

@@ -1,7 +1,7 @@
 """Learning-rate schedules: the twin of ``isa/schedules.hpp``, one pure function for each.
 
-``s`` is whatever holds the settings (a job, or `training.Settings`), ``t`` counts the steps after
-the warm-up, and ``T`` is their number.
+``s`` is whatever holds the settings (a job, or `training.Settings`), ``rate`` the learning rate to
+start from, ``t`` counts the steps after the warm-up, and ``T`` is their number.
 """
 
 import math
@@ -15,36 +15,35 @@ def half_cosine(start: float, end: float, share: float) -> float:
     return end + (start - end) / 2 * (1 + math.cos(math.pi * share))
 
 
-def constant(s: Any, t: int, T: int) -> float:
+def constant(s: Any, rate: float, t: int, T: int) -> float:
     """The rate as it is."""
-    return s.learning_rate
+    return rate
 
 
-def step(s: Any, t: int, T: int) -> float:
+def step(s: Any, rate: float, t: int, T: int) -> float:
     """Multiply by gamma every ``step_size`` steps (torch's StepLR)."""
-    return s.learning_rate * s.gamma ** (t // s.step_size)
+    return rate * s.gamma ** (t // s.step_size)
 
 
-def cosine(s: Any, t: int, T: int) -> float:
+def cosine(s: Any, rate: float, t: int, T: int) -> float:
     """Fall to ``eta_min`` along half a cosine (torch's CosineAnnealingLR with T_max = T)."""
-    return half_cosine(s.learning_rate, s.eta_min, t / T)
+    return half_cosine(rate, s.eta_min, t / T)
 
 
-def one_cycle(s: Any, t: int, T: int) -> float:
+def one_cycle(s: Any, rate: float, t: int, T: int) -> float:
     """Rise to the rate, then fall far below it (torch's OneCycleLR without the momentum)."""
-    highest = s.learning_rate
-    first = highest / s.div_factor
+    first = rate / s.div_factor
     last = first / s.final_div_factor
     peak = s.pct_start * T - 1
     left = T - 1 - peak
     if peak > 0 and t <= peak:
-        return half_cosine(first, highest, t / peak)
-    return half_cosine(highest, last, (t - peak) / left if left > 0 else 1.0)
+        return half_cosine(first, rate, t / peak)
+    return half_cosine(rate, last, (t - peak) / left if left > 0 else 1.0)
 
 
-def plateau(s: Any, t: int, T: int) -> float:
+def plateau(s: Any, rate: float, t: int, T: int) -> float:
     """The rate as the plateaus so far have left it (`Plateau`)."""
-    return s.learning_rate
+    return rate
 
 
 @dataclass
@@ -71,7 +70,7 @@ class Plateau:
             self.rate = lower
 
 
-SCHEDULES: dict[str, Callable[[Any, int, int], float]] = {
+SCHEDULES: dict[str, Callable[[Any, float, int, int], float]] = {
     "constant": constant,
     "step": step,
     "cosine": cosine,
@@ -80,10 +79,14 @@ SCHEDULES: dict[str, Callable[[Any, int, int], float]] = {
 }
 
 
-def learning_rate(s: Any, step: int) -> float:
-    """The rate of one step; the first ``warmup`` steps rise linearly to the schedule's first."""
+def learning_rate(s: Any, step: int, rate: float | None = None) -> float:
+    """The rate of one step; the first ``warmup`` steps rise linearly to the schedule's first.
+
+    ``rate``: where a plateau has brought the setting, which it is by default.
+    """
     w, schedule = s.warmup, SCHEDULES[s.schedule]
     T = max(s.steps - w, 1)
+    first: float = s.learning_rate if rate is None else rate
     if step >= w:
-        return schedule(s, step - w, T)
-    return schedule(s, 0, T) * ((step + 1) / w)
+        return schedule(s, first, step - w, T)
+    return schedule(s, first, 0, T) * ((step + 1) / w)

@@ -12,9 +12,9 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array
-from .jobs import TrainingJob, TrainingResult, TrainingState, n_parameters, n_records
+from .jobs import TrainingJob, TrainingResult, TrainingState, n_parameters
 from .lbfgs import Memory
-from .measure import MEASURED, fits, layer_records
+from .measure import MEASURED, are_moments, fits, layer_records
 from .random_bits import WORD
 from .schedules import Plateau
 
@@ -191,8 +191,8 @@ def start(job: TrainingJob, n: int, dtype: Any, validated: bool, engine: str = "
         random=job.seed,
         engine=engine,
     )
-    check_state(job, n, validated, run.save(True).arrays, engine)
     if job.state is not None:
+        check_state(job, n, validated, run.save(True).arrays, engine)
         run.restore(job.state)
     return run
 
@@ -231,16 +231,17 @@ def _same_layout(arrays: dict[str, Array], like: dict[str, Array]) -> bool:
 
 
 def _in_bounds(job: TrainingJob, arrays: dict[str, Array], n: int, validated: bool) -> bool:
-    counters, k = arrays["counters"].tolist(), len(arrays["steps"])
-    order = arrays["order"]
+    counters, order = arrays["counters"].tolist(), arrays["order"]
+    done, k, m = counters[STEP], len(arrays["steps"]), len(arrays["measured_steps"])
     return (
-        0 <= counters[STEP] <= job.steps
+        0 <= done <= job.steps
         and 0 <= counters[NEXT_ROW] <= n
-        and k == counters[N_RECORDED] == len(arrays["losses"])
-        and k < n_records(job)
+        and (k, m) == (counters[N_RECORDED], counters[N_MEASURED])
+        and are_moments(arrays["steps"], done, job.record_every)
+        and k == len(arrays["losses"])
         and len(arrays["validation_losses"]) == validated * k
+        and fits(job, arrays, done)
         and counters[PAIRS] >= 0
-        and fits(job, arrays, counters[N_MEASURED])
         and bool(np.array_equal(np.sort(order), np.arange(len(order))))
     )
 

@@ -14,9 +14,10 @@ class LayerHistory:
 
     `gradient_norm` (m, L) is Euclid's norm of the gradient of the mean loss with respect to a
     layer's W and b, `update_ratio` (m, L) the norm of the step's update of W and b over the norm of
-    W and b. `dead` (m, L - 1) is the share of a hidden layer's units whose slope was 0 on all rows
-    (0 for smooth activations), `saturated` (m, L - 1) the share of those whose slope was below 1 %
-    of the steepest on more than 99 % of the rows (0 for piecewise linear activations).
+    W and b (0 where nothing moved, inf where both were all 0 and moved). `dead` (m, L - 1) is the
+    share of a hidden layer's units whose slope was 0 on all rows (0 for smooth activations),
+    `saturated` (m, L - 1) the share of those whose slope was below 1 % of the steepest on more than
+    99 % of the rows (0 for piecewise linear activations).
     """
 
     steps: Int[Array, " m"]

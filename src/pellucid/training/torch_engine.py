@@ -13,6 +13,7 @@ from torch import Tensor
 from .._errors import InvalidInput, MissingDependency
 from .._kernels import TrainingJob, TrainingResult
 from .._kernels.jobs import Weights
+from .._kernels.measure import ratios
 from .._kernels.state import start
 from .._shapes import Array, Float
 from .torch_measure import layer_norms, measure
@@ -178,8 +179,9 @@ class _Training:
         if bad is not None or (recording and not self.finite()):
             run.step = run.step if bad is None else bad
             return "diverged"
-        if self.update.starts_flat(loss):
-            return "converged"
+        status = self.update.status_at(loss)
+        if status != "finished":
+            return status
         if recording and not self.record(loss.item()):
             return "stopped early"  # what ends a run records this step
         measuring = job.measure_every > 0 and run.step % job.measure_every == 0
@@ -188,7 +190,7 @@ class _Training:
         status = self.update()
         if measuring:
             update = layer_norms(network, network.theta - before)
-            run.measure(update_ratio=update / layer_norms(network, before), **measured)
+            run.measure(update_ratio=ratios(update, layer_norms(network, before)), **measured)
         run.step += 1
         return status
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .._kernels import TrainingJob
-from .._kernels.lbfgs import FLAT_GRADIENT, LineSearch, Point
+from .._kernels.lbfgs import LineSearch, Point, status_at
 from .._kernels.state import Run
 from .._shapes import Float
 from .torch_network import TorchNetwork
@@ -31,10 +31,10 @@ class Lbfgs:
         self._y = torch.from_numpy(run.memory.y).to(device, copy=True)
         self._f, self._g = 0.0, self._theta
 
-    def starts_flat(self, loss: Float[Tensor, ""]) -> bool:
-        """Take over loss and gradient of a step, and say whether the gradient is as good as 0."""
+    def status_at(self, loss: Float[Tensor, ""]) -> str:
+        """Take over loss and gradient of a step, and say whether to go on from there."""
         self._f, self._g = self._with_decay(loss)
-        return self._g.abs().max().item() <= FLAT_GRADIENT
+        return status_at(self._f, self._g.abs().max().item())
 
     def __call__(self) -> str:
         """Go to the next parameters; "converged" where none along the direction are lower."""

@@ -1,7 +1,6 @@
 """The optimizers of the torch engine, and their memory in a run's state."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -28,15 +27,15 @@ class Update:
         if run.step:
             self._restore()
 
-    def starts_flat(self, loss: Tensor) -> bool:
-        """These go on however small the gradient is."""
-        return False
+    def status_at(self, loss: Tensor) -> str:
+        """These go on whatever the gradient is."""
+        return "finished"
 
     def __call__(self) -> str:
         """Change the parameters; the run goes on."""
         self._network.adjust_gradient()
-        job = replace(self._job, learning_rate=self._run.plateau.rate)
-        self._optimizer.param_groups[0]["lr"] = learning_rate(job, self._run.step)
+        rate = learning_rate(self._job, self._run.step, self._run.plateau.rate)
+        self._optimizer.param_groups[0]["lr"] = rate
         self._optimizer.step()
         return "finished"
 

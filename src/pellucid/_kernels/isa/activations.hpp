@@ -61,8 +61,8 @@ PELLUCID_INLINE Pair activation(vf z, vf a, vf b) {
         const vf tail = select(e > zero, 2.0f * z * e * inverse * inverse * slope_of_u, zero);
         return {0.5f * z * (1.0f + t), 0.5f * (1.0f + t) + tail};
     } else if constexpr (A == Activation::silu) {
-        const vf s = logistic(z).value;
-        return {z * s, s + z * s * (1.0f - s)};
+        const Pair s = logistic(z);
+        return {z * s.value, s.value + z * s.slope};
     } else if constexpr (A == Activation::softplus) {
         // max(z, 0) + ln(1 + e^-|z|); the logistic function
         const vf e = exp(-abs(z)), inverse = 1.0f / (1.0f + e);

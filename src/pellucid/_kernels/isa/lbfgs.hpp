@@ -39,29 +39,16 @@ inline Lbfgs plan_lbfgs(const Job& job, int64_t n, Arena& arena) {
     return q;
 }
 
-// sum over i of term(i), in double; n is a multiple of L.
-template <class Term>
-PELLUCID_INLINE double sum_over(int64_t n, const Term& term) {
-    double sums[L] = {}, total = 0;
-    for (int64_t i = 0; i < n; i += L)
-        for (int k = 0; k < L; ++k) sums[k] += term(i + k);
-    for (double s : sums) total += s;
-    return total;
-}
-
-inline double dot(const real* a, const real* b, int64_t n) {
-    return sum_over(n, [=](int64_t i) { return double(a[i]) * double(b[i]); });
-}
-
 inline double sum_of_sizes(const real* a, int64_t n) {
     return sum_over(n, [=](int64_t i) { return __builtin_fabs(double(a[i])); });
 }
 
+// nan where one of them is.
 inline double largest_size(const real* a, int64_t n) {
     double largest = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double size = __builtin_fabs(double(a[i]));
-        if (size > largest) largest = size;
+        if (size > largest || size != size) largest = size;
     }
     return largest;
 }

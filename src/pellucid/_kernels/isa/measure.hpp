@@ -82,17 +82,10 @@ void count_flat(const Network& net, const Meter& meter, int t, int valid) {
 
 // Euclid's norm of a - b, or of a where b is null, in double.
 inline double distance(const real* a, const real* b, int64_t n) {
-    double sums[L] = {}, total = 0;
-    const auto add = [&](int64_t i, int k) {
+    return __builtin_sqrt(sum_over(n, [=](int64_t i) {
         const double d = b ? double(a[i]) - double(b[i]) : double(a[i]);
-        sums[k] += d * d;
-    };
-    int64_t i = 0;
-    for (; i + L <= n; i += L)
-        for (int k = 0; k < L; ++k) add(i + k, k);
-    for (; i < n; ++i) add(i, 0);
-    for (double s : sums) total += s;
-    return __builtin_sqrt(total);
+        return d * d;
+    }));
 }
 
 inline int64_t layer_size(const Layer& layer) { return (int64_t(layer.n_in) + 1) * layer.n_out; }
@@ -123,13 +116,15 @@ inline void measure_gradient(const Job& job, const Network& net, const Meter& me
     }
 }
 
+// 0 where nothing moved, also from parameters that are all 0.
 inline void measure_update(const Job& job, const Network& net, const Meter& meter, int64_t at) {
     for (int l = 0; l < net.n_layers; ++l) {
         const Layer& layer = net.layers[l];
         const real *now = net.parameters + layer.offset, *before = meter.before + layer.offset;
         const int64_t n = layer_size(layer);
+        const double update = distance(now, before, n);
         job.measures.update_ratio[at * net.n_layers + l] =
-            distance(now, before, n) / distance(before, nullptr, n);
+            update == 0 ? 0 : update / distance(before, nullptr, n);
     }
 }
 

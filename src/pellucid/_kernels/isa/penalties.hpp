@@ -17,18 +17,9 @@ inline void add_l1(real l1, const real* parameters, real* gradient, int64_t n) {
     }
 }
 
-// Euclid's norm, summed in double: a float's square may overflow in float.
-inline double norm(const real* g, int64_t n) {
-    double sums[L] = {}, total = 0;
-    for (int64_t i = 0; i < n; i += L)
-        for (int k = 0; k < L; ++k) sums[k] += double(g[i + k]) * double(g[i + k]);
-    for (double s : sums) total += s;
-    return __builtin_sqrt(total);
-}
-
 // As torch.nn.utils.clip_grad_norm_: g *= min(1, limit / (|g| + 1e-6))
 inline void clip(double limit, real* g, int64_t n) {
-    const double factor = limit / (norm(g, n) + 1e-6);
+    const double factor = limit / (__builtin_sqrt(dot(g, g, n)) + 1e-6);
     if (factor >= 1) return;  // false for nan, which must not be lost
     const real f = real(factor);
     for (int64_t i = 0; i < n; i += L) store(g + i, load(g + i) * f);

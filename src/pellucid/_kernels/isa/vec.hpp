@@ -127,6 +127,22 @@ PELLUCID_INLINE double sum(vf a) {
     return total;
 }
 
+// sum over i of term(i), in double: a float's square may overflow in float.
+template <class Term>
+PELLUCID_INLINE double sum_over(int64_t n, const Term& term) {
+    double sums[L] = {}, total = 0;
+    int64_t i = 0;
+    for (; i + L <= n; i += L)
+        for (int k = 0; k < L; ++k) sums[k] += term(i + k);
+    for (; i < n; ++i) sums[0] += term(i);
+    for (double s : sums) total += s;
+    return total;
+}
+
+inline double dot(const real* a, const real* b, int64_t n) {
+    return sum_over(n, [=](int64_t i) { return double(a[i]) * double(b[i]); });
+}
+
 // Flushes subnormal numbers to zero while it lives: with them, dying units slow every product
 // (measured: a grid of 64 networks takes 19 % longer). The caller's mode comes back at the end.
 class FlushSubnormals {
