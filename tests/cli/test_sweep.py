@@ -9,12 +9,12 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from cli.stopping import stopped_at
 
 import pellucid
 from pellucid import PellucidError
@@ -384,29 +384,14 @@ def started(*words: str, **options) -> subprocess.Popen:
     )
 
 
-def wait_for(path: str) -> None:
-    until = time.monotonic() + 20
-    while not Path(path).exists():
-        assert time.monotonic() < until, f"{path} never came"
-        time.sleep(0.01)  # asks again a hundred times a second, for 20 seconds at most
+SAVED = "saved in study.checkpoint; the same command goes on from there.\npellucid: interrupted\n"
 
 
 def test_ctrl_c_saves_what_is_done_and_the_same_command_goes_on():
     Path("study.toml").write_text(LONG)
-    process = started()
-    wait_for("study.checkpoint/study.json")
-    time.sleep(0.4)  # the first networks train then, and LONG takes many times as long
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert out == ""
-    told, last = err.splitlines()
-    assert re.fullmatch(
-        r"\d of 4 networks are done, and all is saved in study.checkpoint; the same command goes "
-        r"on from there.",
-        told,
-    )
-    assert last == "pellucid: interrupted"
+    stopped = stopped_at("trains", "sweep", "study.toml")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert re.fullmatch(r"\d of 4 networks are done, and all is " + SAVED, stopped.stderr)
     assert Path("study.checkpoint/running.safetensors").exists()
     assert not Path("study.parquet").exists()
     assert run(["sweep", "study.toml"]) == 0
@@ -415,19 +400,42 @@ def test_ctrl_c_saves_what_is_done_and_the_same_command_goes_on():
     assert Path("study.parquet").read_bytes() == resumed
 
 
+@pytest.mark.parametrize("moment", ["evaluates", "makes the table"])
+def test_ctrl_c_after_the_training_tells_the_same(moment):
+    Path("study.toml").write_text(SMALL)
+    stopped = stopped_at(moment, "sweep", "study.toml")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "what is done is " + SAVED
+    assert not Path("study.parquet").exists()
+    assert run(["sweep", "study.toml"]) == 0
+
+
+def test_ctrl_c_before_anything_is_begun_is_one_line():
+    Path("study.toml").write_text(SMALL)
+    stopped = stopped_at("loads the table", "sweep", "study.toml")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "pellucid: interrupted\n"
+    assert os.listdir() == ["study.toml"]
+
+
+def test_a_second_ctrl_c_does_not_wait_for_the_checkpoint():
+    Path("study.toml").write_text(LONG)
+    stopped = stopped_at("saves", "sweep", "study.toml", times=2)
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "what is done is " + SAVED
+    assert sorted(os.listdir("study.checkpoint")) == ["lock", "study.json"]
+
+
 def test_a_sweep_that_is_killed_goes_on_to_the_same_table():
     Path("study.toml").write_text(SMALL.replace("30", "60000"))
     assert run(["sweep", "study.toml", "--out", "whole.parquet"]) == 0
-    assert run(["sweep", "study.toml", "--restart", "--threads", "2"]) == 0
     clear(Path("study.checkpoint"))
-    Path("study.parquet").unlink()
-    for seconds in (0.1, 0.2, 0.05):
-        process = started()
-        wait_for("study.checkpoint/study.json")
-        time.sleep(seconds)  # the moment of the kill is what the test varies
-        process.kill()
-        process.communicate()
-        assert not Path("study.parquet").exists()  # it was killed before its end
+    clear(Path("whole.checkpoint"))
+    for moment, at in (("trains", 2), ("trains", 5), ("saves", 2), ("trains", 3)):
+        stopped = stopped_at(moment, "sweep", "study.toml", sent=signal.SIGKILL, at=at)
+        assert stopped.returncode == -signal.SIGKILL
+        assert not Path("study.parquet").exists()
+    assert Path("study.checkpoint/running.safetensors").exists()
     assert run(["sweep", "study.toml"]) == 0
     assert Path("study.parquet").read_bytes() == Path("whole.parquet").read_bytes()
 

@@ -139,19 +139,25 @@ def _sweep(
     if restart:
         clear(places.checkpoint)
     bar = progress_bar(f"{len(study.settings):,} networks", remaining=True)
-    with bar as show, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "interrupted: ", PellucidWarning)  # told below
-        result = run_study(
-            study,
-            rows,
-            checkpoint=places.checkpoint,
-            threads=threads,
-            progress=show or False,
-            executor=executor,
-        )
-    if result.grid.interrupted:
-        return _tell_interrupted(result, places)
-    told = _write(study, result, places)
+    try:
+        with bar as show, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "interrupted: ", PellucidWarning)  # told below
+            result = run_study(
+                study,
+                rows,
+                checkpoint=places.checkpoint,
+                threads=threads,
+                progress=show or False,
+                executor=executor,
+            )
+        if result.grid.interrupted:
+            done = sum(run.status != "interrupted" for run in result.grid)
+            return _tell_interrupted(
+                f"{done:,} of {len(result.grid):,} networks are done, and all", places
+            )
+        told = _write(study, result, places)
+    except KeyboardInterrupt:  # after the training, or a second Ctrl-C
+        return _tell_interrupted("what is done", places)
     if as_json:
         _print_json(study, result, places)
     else:
@@ -161,15 +167,16 @@ def _sweep(
     return 0
 
 
-def _tell_interrupted(result: "StudyResult", places: _Places) -> int:
+def _tell_interrupted(what: str, places: _Places) -> int:
+    from ..training.checkpoint_files import STUDY
     from ._console import visible_path
 
-    done = sum(run.status != "interrupted" for run in result.grid)
-    typer.echo(
-        f"{done:,} of {len(result.grid):,} networks are done, and all is saved in "
-        f"{visible_path(places.checkpoint)}; the same command goes on from there.",
-        err=True,
-    )
+    if (places.checkpoint / STUDY).exists():
+        typer.echo(
+            f"{what} is saved in {visible_path(places.checkpoint)}; the same command goes on from "
+            "there.",
+            err=True,
+        )
     return INTERRUPTED
 
 

@@ -108,8 +108,9 @@ def train_with_checkpoints(
     After Ctrl-C (or a KeyboardInterrupt of `report`) the results are those of `train` then; a
     warning says that the same call goes on.
     """
-    with opened(checkpoint.folder, print_of_work, jobs) as folder, _CtrlC() as ctrl_c:
+    with _CtrlC() as ctrl_c, opened(checkpoint.folder, print_of_work, jobs) as folder:
         work = _Work(jobs, train, folder, checkpoint.every, n_rows, report, ctrl_c)
+        work.interrupted = ctrl_c.seen
         if work.left():
             folder.begin()
         while work.left() and not work.interrupted:
@@ -229,8 +230,8 @@ class _Pause:
 class _CtrlC:
     """Notes Ctrl-C while a block runs, so that it never falls into the writing of a checkpoint.
 
-    As everywhere in Python this works in the main thread; a handler that someone else has set
-    stays.
+    A second one is a KeyboardInterrupt at once: what was saved before stays. As everywhere in
+    Python this works in the main thread; a handler that someone else has set stays.
     """
 
     seen = False
@@ -245,6 +246,8 @@ class _CtrlC:
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.seen:
+            raise KeyboardInterrupt
         self.seen = True
 
     def __exit__(self, *_: object) -> None:
