@@ -137,6 +137,31 @@ def test_divergence_keeps_the_last_finite_network(rows, tmp_path, capsys):
     assert "lower learning rate" in capsys.readouterr().out
 
 
+def test_divergence_by_the_last_update_is_found(rows, tmp_path):
+    out = tmp_path / "net"
+    options = {"optimizer": "sgd", "learning_rate": 1e30, "likelihood": "gaussian", "raw": True}
+    assert main(words(rows, out, batch_size=2503, **options)) == 0  # one step
+    assert read_metadata(out)["status"] == "diverged"
+    start = pellucid.initialize([3, 16, 16, 1], seed=0)
+    np.testing.assert_array_equal(pellucid.load(out).parameters(), start.parameters())
+
+
+def test_after_divergence_a_resumed_run_has_the_network_of_the_whole_one(
+    rows, tmp_path, monkeypatch
+):
+    whole, out, checkpoint = (tmp_path / name for name in ("whole", "out", "checkpoint"))
+    options = {"epochs": 3, "optimizer": "sgd", "record_every": 1000, "likelihood": "gaussian"}
+    options |= {"schedule": "step", "step_size": 60, "gamma": 1e30}  # 26 steps an epoch
+    assert main(words(rows, whole, **options)) == 0
+    assert read_metadata(whole)["status"] == "diverged"
+    stop_after(monkeypatch, 2)
+    with pytest.raises(ZeroDivisionError):
+        main(words(rows, out, checkpoint=checkpoint, **options))
+    monkeypatch.undo()
+    assert main(words(rows, out, checkpoint=checkpoint, **options)) == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -157,6 +182,7 @@ def test_divergence_keeps_the_last_finite_network(rows, tmp_path, capsys):
         ({"target": "u", "likelihood": "categorical"}, "whole numbers 0, 1, ..."),
         ({"out": "nowhere/net"}, "no folder nowhere"),
         ({"rate": 3}, "unrecognized arguments"),
+        ({"checkpoint": "nowhere/saved"}, "no folder nowhere"),
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
@@ -167,6 +193,29 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(rows, tmp_path, capfd, opt
     assert told in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"out": "rows.parquet"}, "--out: rows.parquet is one of the files of rows"),
+        ({"out": "link"}, "--out: link is one of the files of rows"),
+        ({"checkpoint": "rows.parquet"}, "--checkpoint: rows.parquet is one of the files of rows"),
+        ({"out": "letter"}, "letter exists and is no network of Pellucid; it is not replaced"),
+        ({"out": "a", "checkpoint": "./a"}, "--out and --checkpoint name the same file"),
+    ],
+)
+def test_nothing_but_a_network_is_replaced(tmp_path, monkeypatch, capfd, options, told):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"x": [1.0, 2.0], "y": [0.5, 1.5]}).write_parquet("rows.parquet")
+    os.symlink("rows.parquet", "link")
+    Path("letter").write_text("mine")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main(words("rows.parquet", "net", **options)) == 2
+    assert told in capfd.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    for _ in range(2):
+        assert main(words("rows.parquet", "letter.net", batch_size=2)) == 0  # of its own
 
 
 def test_help_lists_the_options(capsys):
@@ -180,6 +229,10 @@ def test_a_checkpoint_of_another_run_or_of_nobody_is_refused(rows, tmp_path, cap
     for options in ({"hidden": 8}, {"batch_size": 50}, {"epochs": 2}, {"raw": True}):
         assert main(words(rows, out, checkpoint=checkpoint, **options)) == 2
         assert "of another run" in capfd.readouterr().err
+    of_u = {"target": "u", "drop": "v", "likelihood": "gaussian", "checkpoint": tmp_path / "of_u"}
+    assert main(words(rows, out, **of_u)) == 0
+    assert main(words(rows, out, **(of_u | {"target": "v", "drop": "u"}))) == 2
+    assert "of another run" in capfd.readouterr().err
     kept = checkpoint.read_bytes()
     for damaged in (b"", b"hello", kept[:-100], kept[:200]):
         checkpoint.write_bytes(damaged)
