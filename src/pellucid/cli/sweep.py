@@ -1,5 +1,6 @@
 """`pellucid sweep`: a grid of networks from a study file, into one table."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,6 +85,11 @@ class _Places:
             raise InvalidInput(f"{study.file}: output.table is missing; name it, or give --out.")
         self.table_key = "--out" if out is not None else f"{study.file}, output.table"
         self.best_key = f"{study.file}, output.save_best"
+        if table.suffix.lower() != ".parquet":
+            raise InvalidInput(
+                f"{self.table_key} is {table.name or str(table)!r:.80}; it needs a name that ends "
+                "in .parquet."
+            )
         self.table, self.best = table, study.save_best
         self.checkpoint = study.checkpoint or table.with_suffix(".checkpoint")
 
@@ -93,11 +99,6 @@ class _Places:
         from ._files import check_file, check_ours, is_network
 
         data = study.data_path
-        if self.table.suffix.lower() != ".parquet":
-            raise InvalidInput(
-                f"{self.table_key} is {self.table.name!r:.80}; it needs a name that ends in "
-                ".parquet."
-            )
         check_file(self.table, None if data is None else str(data), self.table_key)
         check_ours(self.table, _is_sweep, "table of a sweep", self.table_key)
         if self.best is not None:
@@ -105,6 +106,19 @@ class _Places:
             if replaceable(self.best) == replaceable(self.table):
                 raise InvalidInput(f"{self.best_key} is the table itself; name another file.")
             check_ours(self.best, is_network, "network", self.best_key)
+        self._check_checkpoint(study)
+
+    def _check_checkpoint(self, study: "Study") -> None:
+        """Refuse a folder that has the place of a file of this sweep."""
+        from ..network.files import replaceable
+
+        place = Path(os.path.realpath(self.checkpoint))
+        for file in (self.table, self.best):
+            if file is not None and place == replaceable(file):
+                raise InvalidInput(
+                    f"{study.file}, output.checkpoint: {self.checkpoint} is the place of the "
+                    f"{'table' if file is self.table else 'best network'}; name another folder."
+                )
 
 
 def _is_sweep(path: Path) -> bool:
@@ -171,7 +185,7 @@ def _tell_interrupted(what: str, places: _Places) -> int:
     from ..training.checkpoint_files import STUDY
     from ._console import visible_path
 
-    if (places.checkpoint / STUDY).exists():
+    if os.path.exists(places.checkpoint / STUDY):
         typer.echo(
             f"{what} is saved in {visible_path(places.checkpoint)}; the same command goes on from "
             "there.",
