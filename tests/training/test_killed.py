@@ -33,7 +33,7 @@ def check(work: str, kills: int, seed: int, tmp_path) -> None:
             assert digest == expected
             assert trainer.run(work, folder) == expected
             left = {path.name for path in folder.iterdir()}
-            assert left == {"finished-000001.safetensors", "lock", "study.json"}
+            assert left == {".pellucid-lock", "finished-000001.safetensors", "study.json"}
 
 
 @pytest.mark.parametrize("work", WORKS)
