@@ -7,11 +7,12 @@ KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
 
-.PHONY: help run test check format lint types layers docs promises bench sanitize clean
+.PHONY: help run test test-long check format lint types layers docs promises bench sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
 	@echo "make test    set up everything and run the tests"
+	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
 	@echo "make bench   time training against PyTorch and JAX (a quarter of an hour)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
@@ -22,6 +23,9 @@ run: $(VENV)/.core
 
 test: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-long: $(VENV)/.all
+	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
 
 check: format-check lint types layers promises docs test
 

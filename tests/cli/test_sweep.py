@@ -9,12 +9,12 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from cli.stopping import stopped_at
 
 import pellucid
 from pellucid import PellucidError
@@ -273,6 +273,14 @@ MISTAKES = {
     "best is the table": (SMALL + 'save_best = "./study.parquet"\n', "is the table itself"),
     "best is a folder": (SMALL + 'save_best = "."\n', "output.save_best: . is a folder"),
     "checkpoint is a file": (SMALL + 'checkpoint = "study.toml"\n', "cannot make the checkpoint"),
+    "checkpoint is the table": (
+        SMALL + 'checkpoint = "./study.parquet"\n',
+        "output.checkpoint: study.parquet is the place of the table;",
+    ),
+    "checkpoint is the best": (
+        SMALL + 'checkpoint = "best"\nsave_best = "best"\n',
+        "output.checkpoint: best is the place of the best network;",
+    ),
     "checkpoint of others": (SMALL + 'checkpoint = "."\n', "is no checkpoint of Pellucid"),
     "not TOML": ("[data\n", "study.toml is no valid TOML: expected"),
     "not TOML further down": (SMALL + "\nx = \n", "(at line 12, column 5)."),
@@ -293,7 +301,7 @@ def test_a_mistake_is_one_readable_line_and_leaves_nothing(name, capsys, tmp_pat
     assert printed.err.startswith("pellucid: ")
     assert printed.err.count("\n") == 1
     assert printed.out == ""
-    left = {p.name for p in tmp_path.iterdir()} - {"lock"}
+    left = {p.name for p in tmp_path.iterdir()}
     assert left <= {"study.toml", "study.checkpoint"}
     assert not list(tmp_path.glob("*/finished*"))
 
@@ -307,6 +315,8 @@ def test_a_mistake_is_one_readable_line_and_leaves_nothing(name, capsys, tmp_pat
         (["a\0b"], "embedded null"),
         (["study.toml", "--threads", "0"], "--threads is 0"),
         (["study.toml", "--out", "x.csv"], "--out is 'x.csv'; it needs a name that ends in"),
+        (["study.toml", "--out", "."], "--out is '.'; it needs a name that ends in"),
+        (["study.toml", "--out", "n" * 300 + ".parquet"], "no usable path (File name too long)"),
     ],
 )
 def test_a_mistake_in_the_command_is_one_line(words, message, capsys):
@@ -352,6 +362,11 @@ def test_a_table_of_another_program_is_not_replaced(capsys):
     assert not Path("study.checkpoint").exists()
 
 
+def test_a_checkpoint_of_a_name_too_long_is_one_line(capsys):
+    assert sweep(SMALL + f'checkpoint = "{"n" * 300}"\n', "--restart") == 2
+    assert "cannot make the checkpoint folder" in capsys.readouterr().err
+
+
 def test_another_study_is_told_how_to_begin_anew(capsys):
     assert sweep(SMALL) == 0
     before = Path("study.parquet").read_bytes()
@@ -384,29 +399,14 @@ def started(*words: str, **options) -> subprocess.Popen:
     )
 
 
-def wait_for(path: str) -> None:
-    until = time.monotonic() + 20
-    while not Path(path).exists():
-        assert time.monotonic() < until, f"{path} never came"
-        time.sleep(0.01)  # asks again a hundred times a second, for 20 seconds at most
+SAVED = "saved in study.checkpoint; the same command goes on from there.\npellucid: interrupted\n"
 
 
 def test_ctrl_c_saves_what_is_done_and_the_same_command_goes_on():
     Path("study.toml").write_text(LONG)
-    process = started()
-    wait_for("study.checkpoint/study.json")
-    time.sleep(0.4)  # the first networks train then, and LONG takes many times as long
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert out == ""
-    told, last = err.splitlines()
-    assert re.fullmatch(
-        r"\d of 4 networks are done, and all is saved in study.checkpoint; the same command goes "
-        r"on from there.",
-        told,
-    )
-    assert last == "pellucid: interrupted"
+    stopped = stopped_at("trains", "sweep", "study.toml")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert re.fullmatch(r"\d of 4 networks are done, and all is " + SAVED, stopped.stderr)
     assert Path("study.checkpoint/running.safetensors").exists()
     assert not Path("study.parquet").exists()
     assert run(["sweep", "study.toml"]) == 0
@@ -415,19 +415,42 @@ def test_ctrl_c_saves_what_is_done_and_the_same_command_goes_on():
     assert Path("study.parquet").read_bytes() == resumed
 
 
+@pytest.mark.parametrize("moment", ["evaluates", "makes the table"])
+def test_ctrl_c_after_the_training_tells_the_same(moment):
+    Path("study.toml").write_text(SMALL)
+    stopped = stopped_at(moment, "sweep", "study.toml")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "what is done is " + SAVED
+    assert not Path("study.parquet").exists()
+    assert run(["sweep", "study.toml"]) == 0
+
+
+def test_ctrl_c_before_anything_is_begun_is_one_line():
+    Path("study.toml").write_text(SMALL)
+    stopped = stopped_at("loads the table", "sweep", "study.toml")
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "pellucid: interrupted\n"
+    assert os.listdir() == ["study.toml"]
+
+
+def test_a_second_ctrl_c_does_not_wait_for_the_checkpoint():
+    Path("study.toml").write_text(LONG)
+    stopped = stopped_at("saves", "sweep", "study.toml", times=2)
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr == "what is done is " + SAVED
+    assert sorted(os.listdir("study.checkpoint")) == [".pellucid-lock", "study.json"]
+
+
 def test_a_sweep_that_is_killed_goes_on_to_the_same_table():
     Path("study.toml").write_text(SMALL.replace("30", "60000"))
     assert run(["sweep", "study.toml", "--out", "whole.parquet"]) == 0
-    assert run(["sweep", "study.toml", "--restart", "--threads", "2"]) == 0
     clear(Path("study.checkpoint"))
-    Path("study.parquet").unlink()
-    for seconds in (0.1, 0.2, 0.05):
-        process = started()
-        wait_for("study.checkpoint/study.json")
-        time.sleep(seconds)  # the moment of the kill is what the test varies
-        process.kill()
-        process.communicate()
-        assert not Path("study.parquet").exists()  # it was killed before its end
+    clear(Path("whole.checkpoint"))
+    for moment, at in (("trains", 2), ("trains", 5), ("saves", 2), ("trains", 3)):
+        stopped = stopped_at(moment, "sweep", "study.toml", sent=signal.SIGKILL, at=at)
+        assert stopped.returncode == -signal.SIGKILL
+        assert not Path("study.parquet").exists()
+    assert Path("study.checkpoint/running.safetensors").exists()
     assert run(["sweep", "study.toml"]) == 0
     assert Path("study.parquet").read_bytes() == Path("whole.parquet").read_bytes()
 
@@ -444,7 +467,7 @@ def test_a_file_that_may_not_grow_is_one_line_and_nothing_is_lost(capsys):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     process = started(preexec_fn=little_room)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 2
     assert out == ""
     assert re.fullmatch(
@@ -452,7 +475,7 @@ def test_a_file_that_may_not_grow_is_one_line_and_nothing_is_lost(capsys):
         r"stays as it was before: see to the place, and the same command goes on from there.\n",
         err,
     )
-    assert not list(Path("study.checkpoint").glob(".pellucid*"))
+    assert not list(Path("study.checkpoint").glob(".pellucid-*.tmp"))
     assert run(["sweep", "study.toml"]) == 0
     assert Path("study.parquet").read_bytes() == whole
 
@@ -460,7 +483,7 @@ def test_a_file_that_may_not_grow_is_one_line_and_nothing_is_lost(capsys):
 def test_in_a_pipe_nothing_but_the_result_is_printed():
     Path("study.toml").write_text(SMALL)
     process = started()
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert out.startswith("moons: 300 training rows")
     assert "\x1b" not in out
@@ -478,7 +501,7 @@ def test_on_a_terminal_there_is_a_bar_with_the_time_left():
         except OSError:  # the other end is closed
             break
     os.close(terminal)
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
     assert re.search(r"4 networks .*\d+% left: ", text)
     assert "written: study.parquet (4 rows)" in text

@@ -41,7 +41,7 @@ LBFGS = {
     "hidden": [[16, 16]],
     "optimizer": "lbfgs",
     "dtype": ["float32", "float64"],
-    "seed": list(range(80)),
+    "seed": list(range(24)),
     "learning_rate": 1.0,
     "steps": 600,
     "record_every": 7,
@@ -105,9 +105,14 @@ class Trainer:
     def __exit__(self, *_):
         self._process.communicate()
 
-    def run(self, work: str, folder, seconds: float | None) -> str | None:
-        """Return the digest of the grid, or None where the process was killed before the end."""
-        asked = [work, None if folder is None else str(folder), seconds]
+    def run(
+        self, work: str, folder, seconds: float | None = None, after_saving: bool = False
+    ) -> str | None:
+        """Return the digest of the grid, or None where the process was killed before the end.
+
+        The seconds count from the start, or from when it has saved running networks.
+        """
+        asked = [work, None if folder is None else str(folder), seconds, after_saving]
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
@@ -121,7 +126,8 @@ def _serve() -> None:
     checkpoints.LARGEST_SHARE = float("inf")  # as often as it is asked for
 
     for line in sys.stdin:
-        work, folder, seconds = json.loads(line)
+        work, folder, seconds, after_saving = json.loads(line)
+        before = _saved(folder)
         receive, send = os.pipe()
         child = os.fork()
         if child == 0:
@@ -130,12 +136,24 @@ def _serve() -> None:
             finally:
                 os._exit(0)
         os.close(send)
+        while after_saving and _saved(folder) == before:
+            if select.select([receive], [], [], 0.001)[0]:  # at its end
+                break
         select.select([receive], [], [], seconds)
         os.kill(child, signal.SIGKILL)
         answer = os.read(receive, 100).decode()
         os.close(receive)
         os.waitpid(child, 0)
         print(json.dumps(answer or None), flush=True)
+
+
+def _saved(folder: str | None) -> tuple[int, int] | None:
+    """Tell the files of running networks apart that come one after the other."""
+    try:
+        about = os.stat(f"{folder}/running.safetensors")
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_mtime_ns
 
 
 if __name__ == "__main__":

@@ -185,6 +185,18 @@ def test_the_instruction_set_of_the_environment_is_that_of_the_workers(cluster, 
     assert_same(on("ray"), on("local"))  # any other set would bring a warning, an error here
 
 
+@pytest.mark.parametrize("own", ["avx2", None])
+def test_a_worker_has_its_own_instruction_set_again(monkeypatch, own):
+    monkeypatch.setattr(ray_executor, "_Reporter", lambda *_: None)
+    monkeypatch.delenv("PELLUCID_ISA", raising=False)
+    if own is not None:
+        monkeypatch.setenv("PELLUCID_ISA", own)
+    data = DATA.X.astype("float32"), DATA.y, {}
+    _, origin = ray_executor._train_chunk(data, [], "baseline", None, 0)
+    assert origin.endswith(("baseline", "NumPy"))
+    assert os.environ.get("PELLUCID_ISA") == own
+
+
 def test_networks_whose_workers_always_die_are_given_up_alone(cluster, monkeypatch):
     monkeypatch.setattr(ray_executor, "RETRIES", 0)
     monkeypatch.setattr(ray_executor, "_train_chunk", _die)
@@ -209,6 +221,7 @@ _die.__module__ = "__main__"  # sent by value: the workers do not know this file
         ({"threads": -3}, "threads"),
         ({"patience": [None, 3]}, "validation"),
         ({"class_weight": [0, 0]}, "above 0"),
+        ({"optimizer": ["adam", "lbfgs"], "dropout": 0.1}, "lbfgs got dropout"),
     ],
 )
 def test_a_mistake_is_told_without_a_cluster(monkeypatch, settings, words):
@@ -226,8 +239,9 @@ def test_without_ray_one_sentence_names_the_extra(monkeypatch):
 @pytest.mark.usefixtures("as_users_run")
 def test_executors_are_a_table():
     assert list(EXECUTORS) == ["local", "ray"]
-    with pytest.raises(InvalidInput, match="local, ray"):
-        on("slurm")
+    for name in ("slurm", ["ray"]):
+        with pytest.raises(InvalidInput, match="local, ray"):
+            on(name)
 
 
 def test_a_killed_machine_loses_nothing(cluster, undisturbed):

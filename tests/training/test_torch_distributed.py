@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -50,6 +51,38 @@ def torchrun(*arguments, **options):
     return subprocess.Popen(
         start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
     )
+
+
+TWO = """
+import os, sys
+from pellucid.training.torch_distributed import main
+
+def run(rank):
+    os.environ["RANK"] = str(rank)
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(code)
+
+children = [pid for rank in range(2) if (pid := os.fork() or run(rank))]
+sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children))
+"""
+
+
+def by_two_processes(*arguments) -> str:
+    """What two processes print, started as torchrun does, but that load PyTorch once for both."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", TWO, *arguments],
+        env=os.environ | place,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 # ---- one process, here
@@ -137,6 +170,31 @@ def test_divergence_keeps_the_last_finite_network(rows, tmp_path, capsys):
     assert "lower learning rate" in capsys.readouterr().out
 
 
+def test_divergence_by_the_last_update_is_found(rows, tmp_path):
+    out = tmp_path / "net"
+    options = {"optimizer": "sgd", "learning_rate": 1e30, "likelihood": "gaussian", "raw": True}
+    assert main(words(rows, out, batch_size=2503, **options)) == 0  # one step
+    assert read_metadata(out)["status"] == "diverged"
+    start = pellucid.initialize([3, 16, 16, 1], seed=0)
+    np.testing.assert_array_equal(pellucid.load(out).parameters(), start.parameters())
+
+
+def test_after_divergence_a_resumed_run_has_the_network_of_the_whole_one(
+    rows, tmp_path, monkeypatch
+):
+    whole, out, checkpoint = (tmp_path / name for name in ("whole", "out", "checkpoint"))
+    options = {"epochs": 3, "optimizer": "sgd", "record_every": 1000, "likelihood": "gaussian"}
+    options |= {"schedule": "step", "step_size": 60, "gamma": 1e30}  # 26 steps an epoch
+    assert main(words(rows, whole, **options)) == 0
+    assert read_metadata(whole)["status"] == "diverged"
+    stop_after(monkeypatch, 2)
+    with pytest.raises(ZeroDivisionError):
+        main(words(rows, out, checkpoint=checkpoint, **options))
+    monkeypatch.undo()
+    assert main(words(rows, out, checkpoint=checkpoint, **options)) == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -157,6 +215,7 @@ def test_divergence_keeps_the_last_finite_network(rows, tmp_path, capsys):
         ({"target": "u", "likelihood": "categorical"}, "whole numbers 0, 1, ..."),
         ({"out": "nowhere/net"}, "no folder nowhere"),
         ({"rate": 3}, "unrecognized arguments"),
+        ({"checkpoint": "nowhere/saved"}, "no folder nowhere"),
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
@@ -167,6 +226,29 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(rows, tmp_path, capfd, opt
     assert told in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"out": "rows.parquet"}, "--out: rows.parquet is one of the files of rows"),
+        ({"out": "link"}, "--out: link is one of the files of rows"),
+        ({"checkpoint": "rows.parquet"}, "--checkpoint: rows.parquet is one of the files of rows"),
+        ({"out": "letter"}, "letter exists and is no network of Pellucid; it is not replaced"),
+        ({"out": "a", "checkpoint": "./a"}, "--out and --checkpoint name the same file"),
+    ],
+)
+def test_nothing_but_a_network_is_replaced(tmp_path, monkeypatch, capfd, options, told):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"x": [1.0, 2.0], "y": [0.5, 1.5]}).write_parquet("rows.parquet")
+    os.symlink("rows.parquet", "link")
+    Path("letter").write_text("mine")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main(words("rows.parquet", "net", **options)) == 2
+    assert told in capfd.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    for _ in range(2):
+        assert main(words("rows.parquet", "letter.net", batch_size=2)) == 0  # of its own
 
 
 def test_help_lists_the_options(capsys):
@@ -180,6 +262,10 @@ def test_a_checkpoint_of_another_run_or_of_nobody_is_refused(rows, tmp_path, cap
     for options in ({"hidden": 8}, {"batch_size": 50}, {"epochs": 2}, {"raw": True}):
         assert main(words(rows, out, checkpoint=checkpoint, **options)) == 2
         assert "of another run" in capfd.readouterr().err
+    of_u = {"target": "u", "drop": "v", "likelihood": "gaussian", "checkpoint": tmp_path / "of_u"}
+    assert main(words(rows, out, **of_u)) == 0
+    assert main(words(rows, out, **(of_u | {"target": "v", "drop": "u"}))) == 2
+    assert "of another run" in capfd.readouterr().err
     kept = checkpoint.read_bytes()
     for damaged in (b"", b"hello", kept[:-100], kept[:200]):
         checkpoint.write_bytes(damaged)
@@ -204,9 +290,7 @@ BY_TWO = {
 def by_two(rows, tmp_path_factory):
     """A run of two processes, in float64, with every loss recorded."""
     out = tmp_path_factory.mktemp("by_two") / "net"
-    process = torchrun(*words(rows, out, **BY_TWO))
-    output, error = process.communicate(timeout=300)
-    assert process.returncode == 0, error
+    output = by_two_processes(*words(rows, out, **BY_TWO))
     assert "processes: 2" in output
     return out, peak_memory(output)
 
@@ -270,10 +354,7 @@ def test_a_killed_process_ends_the_run_and_the_next_one_goes_on(rows, by_two, tm
     assert process.returncode != 0, "training was done before the process was killed"
     assert "SIGKILL" in error
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-    process = torchrun(*command)
-    output, error = process.communicate(timeout=300)
-    assert process.returncode == 0, error
-    assert "goes on after epoch" in output
+    assert "goes on after epoch" in by_two_processes(*command)
     assert out.read_bytes() == by_two[0].read_bytes()
 
 
@@ -309,8 +390,6 @@ def test_processes_hold_a_fraction_of_the_rows(tmp_path, by_two):
     for name in "bcd":
         os.link(tmp_path / "a.parquet", tmp_path / f"{name}.parquet")
     options = {"hidden": 8, "batch_size": 10_000, "buffer_rows": 100_000}
-    process = torchrun(*words(tmp_path, tmp_path / "net", **options))
-    output, error = process.communicate(timeout=300)
-    assert process.returncode == 0, error
+    output = by_two_processes(*words(tmp_path, tmp_path / "net", **options))
     assert output.startswith("2,000,000 rows of 4 files")
     assert peak_memory(output) - by_two[1] < 200, (output, by_two[1])  # MiB

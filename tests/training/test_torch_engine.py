@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -99,17 +98,31 @@ def diverging(record_every, **settings):
     }
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-@pytest.mark.parametrize("record_every", [1, 4, 50])
-def test_divergence_is_found_at_its_step_however_seldom_the_device_is_asked(
-    monkeypatch, at_once, record_every
-):
+def ask_at_once(monkeypatch, at_once):
+    """Train as on the processor, which is asked at once, or as on another device."""
+
     def probe(device, made=torch_engine._Probe):
         one = made(device)
         one._at_once = at_once
         return one
 
     monkeypatch.setattr(torch_engine, "_Probe", probe)
+
+
+def test_what_is_measured_is_measured_before_divergence(monkeypatch):
+    ask_at_once(monkeypatch, False)
+    runs = diverging(50, measure_every=1)
+    measured, expected = (runs[name].history.layers for name in ("torch:cpu", "reference"))
+    np.testing.assert_array_equal(measured.steps, expected.steps)
+    assert len(measured.steps) == runs["torch:cpu"].steps_done
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("record_every", [1, 4, 50])
+def test_divergence_is_found_at_its_step_however_seldom_the_device_is_asked(
+    monkeypatch, at_once, record_every
+):
+    ask_at_once(monkeypatch, at_once)
     runs = diverging(record_every)
     run, expected = runs["torch:cpu"], runs["reference"]
     assert (run.status, run.steps_done) == ("diverged", expected.steps_done)
@@ -133,14 +146,14 @@ def test_rows_beyond_what_is_held_at_once_give_the_same_loss(monkeypatch):
 
 
 def test_ctrl_c_keeps_what_is_done():
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        grid = pellucid.train_many(
-            DATA.X, DATA.y, hidden=[[4]], seed=[0, 1], steps=10_000_000, engine="torch:cpu"
-        )
-    finally:
-        timer.cancel()
+    sent = []
+
+    def ctrl_c(done, total):
+        if done > 0 and not sent:
+            sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+    work = {"hidden": [[4]], "seed": [0, 1], "steps": 10_000_000, "engine": "torch:cpu"}
+    grid = pellucid.train_many(DATA.X, DATA.y, **work, progress=ctrl_c)
     assert [run.status for run in grid] == ["interrupted"] * 2
     assert grid[0].steps_done > 0
     assert grid[0].history.steps[-1] == grid[0].steps_done

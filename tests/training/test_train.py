@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import os
 import signal
-import threading
 
 import numpy as np
 import pytest
@@ -239,6 +238,10 @@ def test_train_many_takes_every_setting_with_its_default():
         ({"validation": ([[0.0, 0.0]],)}, "pair"),
         ({"engine": "warp"}, "kernel"),
         ({"threads": -3}, "threads"),
+        ({"optimizer": ["adam"]}, "sgd, rmsprop, adam, adamw"),
+        ({"schedule": {}}, "constant, step, cosine, one_cycle"),
+        ({"likelihood": ["gaussian"]}, "choose one of"),
+        ({"engine": ["kernel"]}, "kernel"),
     ],
 )
 def test_a_wrong_setting_is_named_in_one_sentence(rows, settings, words):
@@ -312,12 +315,14 @@ def test_hidden_of_a_grid_is_a_list_of_lists(rows, hidden):
 
 
 def test_ctrl_c_keeps_what_is_done(rows):
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        grid = pellucid.train_many(*rows, hidden=[[4], [200, 200]], seed=range(4), steps=200_000)
-    finally:
-        timer.cancel()
+    sent = []
+
+    def ctrl_c(done, total):
+        if done > 0 and not sent:
+            sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+    work = {"hidden": [[4], [200, 200]], "seed": range(4), "steps": 200_000}
+    grid = pellucid.train_many(*rows, **work, progress=ctrl_c)
     assert grid.interrupted
     assert all(np.isfinite(net.parameters()).all() for net in grid.networks)
     assert "interrupted" in repr(grid)

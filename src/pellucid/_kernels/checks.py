@@ -56,7 +56,7 @@ def _number(value: object, name: str, low: float, high: float = math.inf) -> Non
 
 
 def _choice(value: object, name: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidInput(f"{name} is {value!r}; it must be one of {', '.join(choices)}.")
 
 

@@ -1,5 +1,6 @@
 """`pellucid sweep`: a grid of networks from a study file, into one table."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,6 +85,11 @@ class _Places:
             raise InvalidInput(f"{study.file}: output.table is missing; name it, or give --out.")
         self.table_key = "--out" if out is not None else f"{study.file}, output.table"
         self.best_key = f"{study.file}, output.save_best"
+        if table.suffix.lower() != ".parquet":
+            raise InvalidInput(
+                f"{self.table_key} is {table.name or str(table)!r:.80}; it needs a name that ends "
+                "in .parquet."
+            )
         self.table, self.best = table, study.save_best
         self.checkpoint = study.checkpoint or table.with_suffix(".checkpoint")
 
@@ -93,11 +99,6 @@ class _Places:
         from ._files import check_file, check_ours, is_network
 
         data = study.data_path
-        if self.table.suffix.lower() != ".parquet":
-            raise InvalidInput(
-                f"{self.table_key} is {self.table.name!r:.80}; it needs a name that ends in "
-                ".parquet."
-            )
         check_file(self.table, None if data is None else str(data), self.table_key)
         check_ours(self.table, _is_sweep, "table of a sweep", self.table_key)
         if self.best is not None:
@@ -105,6 +106,19 @@ class _Places:
             if replaceable(self.best) == replaceable(self.table):
                 raise InvalidInput(f"{self.best_key} is the table itself; name another file.")
             check_ours(self.best, is_network, "network", self.best_key)
+        self._check_checkpoint(study)
+
+    def _check_checkpoint(self, study: "Study") -> None:
+        """Refuse a folder that has the place of a file of this sweep."""
+        from ..network.files import replaceable
+
+        place = Path(os.path.realpath(self.checkpoint))
+        for file in (self.table, self.best):
+            if file is not None and place == replaceable(file):
+                raise InvalidInput(
+                    f"{study.file}, output.checkpoint: {self.checkpoint} is the place of the "
+                    f"{'table' if file is self.table else 'best network'}; name another folder."
+                )
 
 
 def _is_sweep(path: Path) -> bool:
@@ -139,19 +153,25 @@ def _sweep(
     if restart:
         clear(places.checkpoint)
     bar = progress_bar(f"{len(study.settings):,} networks", remaining=True)
-    with bar as show, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "interrupted: ", PellucidWarning)  # told below
-        result = run_study(
-            study,
-            rows,
-            checkpoint=places.checkpoint,
-            threads=threads,
-            progress=show or False,
-            executor=executor,
-        )
-    if result.grid.interrupted:
-        return _tell_interrupted(result, places)
-    told = _write(study, result, places)
+    try:
+        with bar as show, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "interrupted: ", PellucidWarning)  # told below
+            result = run_study(
+                study,
+                rows,
+                checkpoint=places.checkpoint,
+                threads=threads,
+                progress=show or False,
+                executor=executor,
+            )
+        if result.grid.interrupted:
+            done = sum(run.status != "interrupted" for run in result.grid)
+            return _tell_interrupted(
+                f"{done:,} of {len(result.grid):,} networks are done, and all", places
+            )
+        told = _write(study, result, places)
+    except KeyboardInterrupt:  # after the training, or a second Ctrl-C
+        return _tell_interrupted("what is done", places)
     if as_json:
         _print_json(study, result, places)
     else:
@@ -161,15 +181,16 @@ def _sweep(
     return 0
 
 
-def _tell_interrupted(result: "StudyResult", places: _Places) -> int:
+def _tell_interrupted(what: str, places: _Places) -> int:
+    from ..training.checkpoint_files import STUDY
     from ._console import visible_path
 
-    done = sum(run.status != "interrupted" for run in result.grid)
-    typer.echo(
-        f"{done:,} of {len(result.grid):,} networks are done, and all is saved in "
-        f"{visible_path(places.checkpoint)}; the same command goes on from there.",
-        err=True,
-    )
+    if os.path.exists(places.checkpoint / STUDY):
+        typer.echo(
+            f"{what} is saved in {visible_path(places.checkpoint)}; the same command goes on from "
+            "there.",
+            err=True,
+        )
     return INTERRUPTED
 
 

@@ -15,7 +15,7 @@ def as_likelihood(name_or_likelihood: str | Likelihood) -> Likelihood:
     """The likelihood of that name; a `Likelihood` is returned as it is."""
     if isinstance(name_or_likelihood, Likelihood):
         return name_or_likelihood
-    if name_or_likelihood not in LIKELIHOODS:
+    if not isinstance(name_or_likelihood, str) or name_or_likelihood not in LIKELIHOODS:
         raise InvalidInput(
             f"{name_or_likelihood!r} is no likelihood; choose one of {', '.join(LIKELIHOODS)}."
         )

@@ -31,10 +31,11 @@ from .progress import Progress
 
 TrainJobs = Callable[[list[TrainingJob], Progress], list[TrainingResult]]
 EVERY = 5.0
-LARGEST_SHARE = (
-    1 / 20
-)  # of the time that saving may take: with large networks it is done less often
+LARGEST_SHARE = 1 / 20
+"""Of the time, that pausing, saving and starting anew may take: large networks save less often."""
 FIRST_WINDOW = 256
+FIRST_REPORT = 0.1
+"""Seconds after which an engine tells for the first time how far it is."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,9 @@ def train_with_checkpoints(
     After Ctrl-C (or a KeyboardInterrupt of `report`) the results are those of `train` then; a
     warning says that the same call goes on.
     """
-    with opened(checkpoint.folder, print_of_work, jobs) as folder, _CtrlC() as ctrl_c:
+    with _CtrlC() as ctrl_c, opened(checkpoint.folder, print_of_work, jobs) as folder:
         work = _Work(jobs, train, folder, checkpoint.every, n_rows, report, ctrl_c)
+        work.interrupted = ctrl_c.seen
         if work.left():
             folder.begin()
         while work.left() and not work.interrupted:
@@ -164,7 +166,7 @@ class _Work:
             replace(self.jobs[i], state=paused[i].state) if i in paused else self.jobs[i]
             for i in share
         ]
-        pause = _Pause(self, max(self.every, self.seconds_to_save / LARGEST_SHARE))
+        pause = _Pause(self)
         results = dict(zip(share, self.train(jobs, pause), strict=True))
         self._keep(results)
         stopped = any(result.status == "interrupted" for result in results.values())
@@ -192,10 +194,11 @@ class _Pause:
     That is a KeyboardInterrupt, as from a user; `interrupted` tells whether a user wanted it.
     """
 
-    def __init__(self, work: _Work, seconds: float):
+    def __init__(self, work: _Work):
         self._work = work
-        self._due = time.monotonic() + seconds
+        self._begun = time.monotonic()
         self._first: int | None = None
+        self._due = float("inf")
         self._asked_at: float | None = None
         self.interrupted = False
 
@@ -219,18 +222,24 @@ class _Pause:
             self.interrupted = True
             raise
         if self._first is None:
-            self._first = done
+            self._first, self._due = done, self._end()
         # a call that has not made a step yet is never ended, so that every call gets somewhere
         if not self.asked and done > self._first and time.monotonic() >= self._due:
             self._asked_at = time.monotonic()
             raise KeyboardInterrupt
 
+    def _end(self) -> float:
+        """When to pause, at the first report: it comes late where the engine is slow to start."""
+        now, work = time.monotonic(), self._work
+        to_start = max(0.0, now - self._begun - FIRST_REPORT)
+        return now + max(work.every, (to_start + work.seconds_to_save) / LARGEST_SHARE)
+
 
 class _CtrlC:
     """Notes Ctrl-C while a block runs, so that it never falls into the writing of a checkpoint.
 
-    As everywhere in Python this works in the main thread; a handler that someone else has set
-    stays.
+    A second one is a KeyboardInterrupt at once: what was saved before stays. As everywhere in
+    Python this works in the main thread; a handler that someone else has set stays.
     """
 
     seen = False
@@ -245,6 +254,8 @@ class _CtrlC:
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.seen:
+            raise KeyboardInterrupt
         self.seen = True
 
     def __exit__(self, *_: object) -> None:

@@ -40,6 +40,6 @@ def as_executor(name: str | None) -> Executor:
     """Look an executor up; None is "local"."""
     if name is None:
         return EXECUTORS["local"]
-    if name not in EXECUTORS:
+    if not isinstance(name, str) or name not in EXECUTORS:
         raise InvalidInput(f"executor is {name!r}; choose one of {', '.join(EXECUTORS)}, or None.")
     return EXECUTORS[name]

@@ -1,4 +1,4 @@
-"""A grid of networks on a Ray cluster: chunks of it are tasks, the rows are stored once.
+"""A grid of networks on a Ray cluster: chunks of it are tasks, a call stores the rows once.
 
 Every network is computed by one thread of one worker with the same code as here, so where it ran
 changes nothing. A task whose worker or machine dies runs again elsewhere, from its start.
@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import _kernels
 from .._errors import InvalidInput, MissingDependency, PellucidError, PellucidWarning
+from .._kernels.checks import check_full_batch, check_job
 from .._kernels.state import empty_result, steps_before
 from .._shapes import Array
 from . import engines
@@ -75,6 +76,9 @@ def _rehearse(
     X: Array, y: Array, jobs: list[_kernels.TrainingJob], threads: int, options: dict[str, Any]
 ) -> None:
     """Meet whatever is wrong with the arguments here, before a cluster is started: no steps."""
+    for job in jobs:
+        check_job(job)
+        check_full_batch(job, len(X))
     strictest = max(jobs, key=lambda job: job.patience)
     none = replace(strictest, steps=0, state=None)
     engines.train_networks(X, y, [none], threads=threads, **options)
@@ -285,8 +289,15 @@ def _train_chunk(
     """Train a few networks, one after the other, and say with what."""
     X, y, options = data
     native = _kernels.native_module()
+    report = _Reporter(board, number, sum(map(steps_before, jobs)))
+    own = os.environ.get("PELLUCID_ISA")  # a worker trains for one caller after the other
     if isa and native is not None and isa in native.instruction_sets():
         os.environ["PELLUCID_ISA"] = isa
-    report = _Reporter(board, number, sum(map(steps_before, jobs)))
-    results = engines.train_networks(X, y, jobs, threads=1, progress=report, **options)
-    return results, _origin()
+    try:
+        results = engines.train_networks(X, y, jobs, threads=1, progress=report, **options)
+        return results, _origin()
+    finally:
+        if own is None:
+            os.environ.pop("PELLUCID_ISA", None)
+        else:
+            os.environ["PELLUCID_ISA"] = own

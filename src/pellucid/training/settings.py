@@ -202,7 +202,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _choice(name: str, value: Any, table: Mapping[str, Any]) -> str:
-    if value not in table:
+    if not isinstance(value, str) or value not in table:
         raise InvalidInput(f"{name} is {value!r}; choose one of {', '.join(table)}.")
     return value
 

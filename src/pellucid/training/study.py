@@ -40,7 +40,10 @@ class StudyRows:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """The trained grid, and for labels the share that each network tells right (None: diverged)."""
+    """The trained grid, and for labels the share that each network tells right (None: diverged).
+
+    There are no shares of an interrupted grid.
+    """
 
     rows: StudyRows
     grid: Grid
@@ -146,7 +149,7 @@ def run_study(
         )
     except InvalidInput as error:
         raise InvalidInput(f"{study.file}: {error}") from None
-    if d_out is None:
+    if d_out is None or grid.interrupted:
         return StudyResult(rows, grid, None, None)
     return StudyResult(
         rows,

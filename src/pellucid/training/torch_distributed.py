@@ -124,9 +124,8 @@ def _task(options: argparse.Namespace, rows: ParquetRows, group: Group) -> Task:
                 f"--optimizer is {settings.optimizer}; on a stream of rows it needs to be one of "
                 f"{', '.join(OPTIMIZERS)}."
             )
-        for path in (options.out, options.checkpoint):
-            if path is not None and group.rank == 0:
-                _check_place(path)
+        if group.rank == 0:
+            _check_places(options.out, options.checkpoint, rows)
         check_size((len(rows.features), *settings.hidden, 1))
         return settings, steps
 
@@ -149,10 +148,26 @@ def _task(options: argparse.Namespace, rows: ParquetRows, group: Group) -> Task:
     )
 
 
-def _check_place(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise InvalidFile(f"there is no folder {path.parent}; make it first.")
-    replaceable(path)
+def _check_places(out: Path, checkpoint: Path | None, rows: ParquetRows) -> None:
+    """Refuse places that cannot be written, or hold something that is not ours to replace."""
+    inputs = {os.path.realpath(path) for path in rows.paths}
+    for name, path in (("--out", out), ("--checkpoint", checkpoint)):
+        if path is None:
+            continue
+        if not path.parent.is_dir():
+            raise InvalidFile(f"there is no folder {path.parent}; make it first.")
+        if str(replaceable(path)) in inputs:
+            raise InvalidFile(f"{name}: {path} is one of the files of rows; name another file.")
+    if checkpoint is not None and replaceable(checkpoint) == replaceable(out):
+        raise InvalidFile("--out and --checkpoint name the same file; name two.")
+    if out.exists() and out.stat().st_size:
+        try:
+            read_metadata(out)
+        except InvalidFile:
+            raise InvalidFile(
+                f"--out: {out} exists and is no network of Pellucid; it is not replaced: name "
+                "another file."
+            ) from None
 
 
 def _likelihood(options: argparse.Namespace, rows: ParquetRows, found: Moments) -> tuple[str, int]:

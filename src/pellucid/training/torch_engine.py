@@ -126,8 +126,8 @@ class TorchEngine:
 class _Probe:
     """The first step whose loss was not finite.
 
-    The CPU is asked at every step. Another device notes the step itself and is asked when a loss
-    is recorded, so that it need not wait in between.
+    The CPU is asked at every step. Another device notes the step itself and is asked when something
+    is recorded or measured, so that it need not wait in between.
     """
 
     def __init__(self, device: torch.device):
@@ -173,9 +173,10 @@ class _Training:
         """From the batch to the update; anything but "finished" ends the run."""
         job, run, network = self.job, self.run, self.network
         recording = run.step % job.record_every == 0
+        measuring = job.measure_every > 0 and run.step % job.measure_every == 0
         x, y, u = self.rows.take(self.batches.next())
         loss = network.loss_and_gradient(x, y, u, run.step)
-        bad = self.probe.finds(run.step, loss, recording)
+        bad = self.probe.finds(run.step, loss, recording or measuring)
         if bad is not None or (recording and not self.finite()):
             run.step = run.step if bad is None else bad
             return "diverged"
@@ -184,7 +185,6 @@ class _Training:
             return status
         if recording and not self.record(loss.item()):
             return "stopped early"  # what ends a run records this step
-        measuring = job.measure_every > 0 and run.step % job.measure_every == 0
         measured = measure(network, x, y, u) if measuring else {}
         before = network.theta.clone() if measuring else network.theta
         status = self.update()

@@ -44,7 +44,8 @@ class Task:
     @property
     def identity(self) -> str:
         """What two runs must have in common for one to go on with the other's checkpoint."""
-        rows = [list(map(os.path.basename, self.rows.paths)), self.rows.counts, self.rows.features]
+        rows = [list(map(os.path.basename, self.rows.paths)), self.rows.counts]
+        rows += [self.rows.features, self.rows.target]
         about = [self.settings.to_dict(), rows, self.likelihood, self.widths, self.dtype]
         return json.dumps([*about, self.scaling is not None])
 
@@ -65,8 +66,9 @@ def train_task(
 ) -> tuple[Network, State]:
     """Train, from the checkpoint if there is one, and return the network on scaled columns.
 
-    After divergence (a mean loss that is infinite or NaN when it is recorded) the network is that
-    of the last record whose loss was finite, as in `train`.
+    Training diverges where a mean loss is infinite or NaN: one that is recorded, or that of an
+    epoch's last batch after the last update. The network is then that of the last of these moments
+    whose loss was finite.
     """
     start = initialize(
         task.widths, task.settings.activation, task.settings.scheme, task.settings.seed, task.dtype
@@ -102,8 +104,9 @@ def _epoch(
     state: State,
     good: dict[str, Tensor],
 ) -> dict[str, Tensor]:
-    """One pass over the rows; returns the parameters of the last record with a finite loss."""
+    """One pass over the rows; returns the parameters of the last finite loss that was looked at."""
     settings, losses = task.settings, LIKELIHOODS[task.likelihood]
+    x = y = torch.empty(0)
     for x, y in _local_batches(task, group, state.epoch):
         loss = losses(model(x), y).mean()
         if state.step % settings.recording_interval == 0:
@@ -122,6 +125,11 @@ def _epoch(
             parameters["lr"] = settings.learning_rate_at(state.step)
         optimizer.step()
         state.step += 1
+    with torch.no_grad():
+        after = group.mean(losses(module(x), y).mean())
+    if np.isfinite(after):
+        return _copied(module)
+    state.status = "diverged"
     return good
 
 
