@@ -8,16 +8,14 @@ import torch
 from . import ours, peers_jax, peers_torch
 from .ours import Outcome
 from .timing import Timed
-from .works import Work
+from .works import NotTheSameWork, Work
 
 SAME_LOSS = 1e-4
 #: wide networks meet the kink of a relu at some row in every few steps, and XLA sums otherwise
 SAME_LOSS_JAX = 5e-3
 SAME_SCORE = 0.03
-
-
-class NotTheSameWork(Exception):
-    """Two programs disagree about the result."""
+#: of the losses in the end
+SAME_END = 0.1
 
 
 def same_losses(work: Work, steps: int, jax: bool) -> str:
@@ -77,14 +75,42 @@ def departure(losses: np.ndarray, exact: np.ndarray) -> np.ndarray:
     return np.max(np.abs(losses / exact - 1), axis=0)
 
 
-def same_scores(work: Work, timed: Mapping[str, Timed]) -> str:
-    """How good the networks are in the end, the mean over the starts."""
-    scores = {name: mean_score(work, t.result) for name, t in timed.items()}
-    said = ", ".join(f"{name} {score:.4f}" for name, score in scores.items())
-    if max(scores.values()) - min(scores.values()) > SAME_SCORE:
-        raise NotTheSameWork(f"{work.name} ends with scores {said}")
-    return f"scores in the end {said}"
+def same_ends(work: Work, timed: Mapping[str, Timed]) -> str:
+    """All steps were taken, and the networks are as good in the end: means over the starts."""
+    for name, t in timed.items():
+        if t.result.steps != work.steps:
+            raise NotTheSameWork(f"{work.name}: {name} took {t.result.steps} of {work.steps} steps")
+    networks = {name: t.result.networks(work) for name, t in timed.items()}
+    losses = {name: float(np.mean([work.loss(n) for n in ns])) for name, ns in networks.items()}
+    scores = {name: float(np.mean([work.score(n) for n in ns])) for name, ns in networks.items()}
+    said = f"losses in the end {_each(losses)}; scores {_each(scores)}"
+    if _spread(scores) > SAME_SCORE or _spread(losses) > SAME_END * max(losses.values()):
+        raise NotTheSameWork(f"{work.name}: {said}")
+    return said
 
 
-def mean_score(work: Work, outcome: Outcome) -> float:
-    return float(np.mean([work.score(net) for net in outcome.networks(work)]))
+def _each(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{value:.4g} ({name})" for name, value in values.items())
+
+
+def _spread(values: Mapping[str, float]) -> float:
+    return max(values.values()) - min(values.values())
+
+
+def every_step(works: Sequence[Work], seeds: Sequence[int], timed: Sequence[Outcome]) -> None:
+    """The timed bits of Pellucid are those of a run that tells the loss of each step."""
+    told = ours.train_shapes(works, seeds, 1, record=True)
+    for work, outcome in zip(works, told, strict=True):
+        if outcome.losses.shape != (work.steps, len(seeds)):
+            raise NotTheSameWork(f"{work.name}: losses of {len(outcome.losses)} steps")
+    if differ := networks_that_differ(told, timed):
+        raise NotTheSameWork(f"{works[0].name}: {differ} networks are not those of every step")
+
+
+def networks_that_differ(a: Sequence[Outcome], b: Sequence[Outcome]) -> int:
+    """In a bit, of the networks of each shape from each start."""
+    return sum(
+        p.tobytes() != q.tobytes()
+        for one, two in zip(a, b, strict=True)
+        for p, q in zip(one.parameters, two.parameters, strict=True)
+    )

@@ -12,7 +12,7 @@ from . import checks, multistart, ours, peers_jax, peers_torch
 from .grid import measure_grid
 from .memory import peak_of_grid
 from .rows import Part, faster, missing, within
-from .timing import in_turn
+from .timing import WHILE, in_turn
 from .works import Work, digits, large, spirals
 
 DEFAULT, FUSED, JAX = "PyTorch, default Adam", "PyTorch, fused Adam", "JAX, jit + scan"
@@ -24,7 +24,7 @@ def measure_spirals(part: Part) -> None:
     one_network(part, spirals((64,), q), {DEFAULT: 50, FUSED: 35, JAX: 8}, 3)
     one_network(part, spirals((8, 8, 8), q), {DEFAULT: 90, FUSED: 60, JAX: 8}, 3)
     one_network(part, spirals((16,), q), {}, 3)
-    one_network(part, spirals((4,), q), {DEFAULT: 150, JAX: 10}, 0)
+    one_network(part, spirals((4,), q), {DEFAULT: 150, JAX: 10}, None)
 
 
 def measure_digits(part: Part) -> None:
@@ -36,7 +36,7 @@ def measure_large(part: Part) -> None:
     one_network(part, large(part.quick), {DEFAULT: 2, FUSED: 1.7, JAX: 1.4}, 3)
 
 
-def one_network(part: Part, work: Work, asked: dict[str, float], floor: float) -> None:
+def one_network(part: Part, work: Work, asked: dict[str, float], floor: float | None) -> None:
     """One network on one thread, in turn with its peers."""
     said = [checks.same_losses(work, part.compared, peers_jax.INSTALLED)]
     programs: dict[str, Callable[..., ours.Outcome]] = {
@@ -49,20 +49,21 @@ def one_network(part: Part, work: Work, asked: dict[str, float], floor: float) -
         peers_jax.train(work)  # compiles
         said.append(f"JAX compiles in {peers_jax.COMPILE_SECONDS[work.name]:.1f} s")
     timed = in_turn({name: _of_length(p, work) for name, p in programs.items()}, part.repeats)
-    part.said.append(f"{work.name}: {'; '.join([*said, checks.same_scores(work, timed)])}")
+    part.said.append(f"{work.name}: {'; '.join([*said, checks.same_ends(work, timed)])}")
+    checks.every_step([work], [work.seed], [timed["Pellucid"].result])
     mine = timed["Pellucid"].seconds
     for name in (DEFAULT, FUSED, JAX):
         if name in timed:
-            row = faster(work.name, name, mine, timed[name].seconds, asked.get(name, 0))
+            row = faster(work.name, name, mine, timed[name].seconds, asked.get(name))
         else:
-            row = missing(work.name, peers_jax.NOT_INSTALLED, asked.get(name, 0), mine)
+            row = missing(work.name, peers_jax.NOT_INSTALLED, asked.get(name), mine)
         part.rows.append(row)
     part.floor(work.name, mine, work.floats, floor)
 
 
 def _of_length(program: Callable[..., Any], work: Work) -> Callable[[bool], Any]:
-    """The program on the whole work, or on a tenth of its steps."""
-    short = work.tenth()
+    """The program on the whole work, or on a part of its steps."""
+    short = work.part(WHILE)
     return lambda warming: program(short if warming else work)
 
 
@@ -80,6 +81,7 @@ def measure_isa(part: Part) -> None:
     baseline = _under("baseline", _of_length(ours.train, work))
     loop = _of_length(peers_torch.loop, work)
     timed = in_turn({"Pellucid": baseline, "PyTorch": loop}, part.repeats)
+    part.said.append(f"{work.name}, baseline instructions: {checks.same_ends(work, timed)}")
     seconds = [timed[name].seconds for name in timed]
     part.rows.append(
         faster(f"{work.name}, baseline instructions", DEFAULT, seconds[0], seconds[1], 12)
@@ -89,7 +91,7 @@ def measure_isa(part: Part) -> None:
 def _avx2_and_avx512(part: Part, work: Work) -> None:
     programs = {isa: _under(isa, _of_length(ours.train, work)) for isa in ("avx2", "avx512")}
     timed = in_turn(programs, part.repeats)
-    part.said.append(f"{work.name}: {checks.same_scores(work, timed)}")
+    part.said.append(f"{work.name}: {checks.same_ends(work, timed)}")
     a, b = timed["avx2"].seconds, timed["avx512"].seconds
     part.rows.append(within(f"{work.name}, AVX2", "Pellucid, AVX-512", a, b, 1.6))
 
@@ -121,14 +123,13 @@ def measure_memory(part: Part) -> None:
 
 def measure_multistart(part: Part) -> None:
     """Processor seconds until better parameters are found, for three stuck networks."""
-    starts, peer_starts = (10, 2) if part.quick else (1000, 40)
     for make in multistart.PROBLEMS:
         problem = make()
         if part.quick:
-            problem = replace(problem, work=problem.work.shortened(part.compared))
-        row, said = multistart.time_to_solution(problem, starts, peer_starts, part.compared)
-        part.rows.append(row)
-        part.said.append(said)
+            problem = replace(problem, work=problem.work.shortened(part.compared), starts=10)
+        rows, said = multistart.time_to_solution(problem, part.repeats, part.compared)
+        part.rows += rows
+        part.said += said
 
 
 MEASURES: dict[str, Callable[[Part], None]] = {

@@ -7,17 +7,18 @@ import numpy as np
 
 import pellucid
 
-from .works import Work
+from .works import NotTheSameWork, Work
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a program came to: flat parameters of each network, and the losses if recorded.
 
-    `parameters`: (networks, p); `losses`: (steps, networks).
+    `parameters`: (networks, p); `steps`: how many were taken; `losses`: (steps, networks).
     """
 
     parameters: np.ndarray
+    steps: int
     losses: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def networks(self, work: Work) -> list[pellucid.Network]:
@@ -55,9 +56,13 @@ def train_shapes(
         engine="kernel",
     )
     starts = range(0, len(grid), len(seeds))
-    return [_outcome(grid.runs[i : i + len(seeds)]) for i in starts]
+    return [_outcome(work, grid.runs[i : i + len(seeds)]) for i in starts]
 
 
-def _outcome(runs: Sequence[pellucid.Run]) -> Outcome:
+def _outcome(work: Work, runs: Sequence[pellucid.Run]) -> Outcome:
+    for run in runs:
+        if run.status != "finished" or run.steps_done != work.steps:
+            raise NotTheSameWork(f"{work.name}: {run.status} after {run.steps_done} steps")
     parameters = np.array([run.network.parameters() for run in runs])
-    return Outcome(parameters, np.array([run.history.loss[:-1] for run in runs]).T)
+    losses = np.array([run.history.loss[:-1] for run in runs]).T
+    return Outcome(parameters, work.steps, losses)

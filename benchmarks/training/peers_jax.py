@@ -92,7 +92,7 @@ def train(work: Work, record: bool = False) -> Outcome:
     """One network."""
     parameters, losses = _run(work, _start(work, work.seed), many=False, threads=True)
     flat = np.concatenate([_flat(W, b) for W, b in parameters])[None]
-    return Outcome(flat, np.ravel(losses)[:, None])
+    return Outcome(flat, np.size(losses), np.ravel(losses)[:, None])
 
 
 def vmapped(
@@ -106,7 +106,7 @@ def vmapped(
         np.concatenate([_flat(np.asarray(W)[i], np.asarray(b)[i]) for W, b in parameters])
         for i in range(len(seeds))
     ]
-    return Outcome(np.array(flat), np.asarray(losses))
+    return Outcome(np.array(flat), len(losses), np.asarray(losses))
 
 
 def _start(work: Work, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:

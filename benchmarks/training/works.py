@@ -10,9 +10,14 @@ import numpy as np
 import pellucid
 from pellucid._kernels.random_bits import splitmix64
 from pellucid._kernels.rows import shuffle
+from pellucid.likelihoods import as_likelihood
 
 GRID = ((4,), (16,), (64,), (8, 8, 8))
 GRID_SEEDS = range(16)
+
+
+class NotTheSameWork(Exception):
+    """A program did other work, or ended elsewhere; its time would mean nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +61,20 @@ class Work:
         """The same work over the fewest whole epochs with that many steps, at least one."""
         return replace(self, epochs=max(1, math.ceil(steps / self.steps_per_epoch)))
 
-    def tenth(self) -> "Work":
-        """A tenth of the steps, to warm up with or to choose by; all of them if they are few."""
-        return self if self.steps < 100 else self.shortened(self.steps // 10)
+    def part(self, share: float) -> "Work":
+        """A share of the steps, to warm up with or to choose by; all of them if they are few."""
+        return self if self.steps < 100 else self.shortened(math.ceil(self.steps * share))
 
     def order(self) -> np.ndarray | None:
         """Pellucid's order of the rows (epochs, n); None where a step takes all rows."""
         if self.batch_size is None:
             return None
         return _order(len(self.X), self.seed, self.epochs)
+
+    def loss(self, network: pellucid.Network) -> float:
+        """Mean nats over all rows."""
+        y = self.y if self.likelihood == "categorical" else self.y[:, None]
+        return float(np.mean(as_likelihood(self.likelihood).loss(network(self.X), y)))
 
     def score(self, network: pellucid.Network) -> float:
         """Share of the rows that the network gets right, or of the variance that it explains."""

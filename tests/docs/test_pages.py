@@ -26,6 +26,14 @@ def test_code_of_the_page_runs_and_prints_what_the_page_says(page, tmp_path, mon
             assert out.getvalue() == expected
 
 
+def test_the_first_page_and_the_navigation_list_every_page():
+    names = {page.name for page in (ROOT / "docs").glob("*.md")}
+    linked = set(re.findall(r"\]\((\w+\.md)\)", (ROOT / "docs/index.md").read_text()))
+    listed = set(re.findall(r"^  - .+: (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M))
+    assert linked == names - {"index.md"}
+    assert listed == names
+
+
 @pytest.mark.parametrize("name", pellucid.__all__)
 def test_every_public_name_has_its_place_in_the_docs(name):
     pages = [p.read_text() for p in PAGES if f"::: pellucid.{name}\n" in p.read_text() + "\n"]

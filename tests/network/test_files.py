@@ -184,6 +184,24 @@ def test_a_link_is_followed_and_permissions_are_kept(tmp_path):
     assert os.listdir(tmp_path / "deep") == ["net"]
 
 
+def test_what_replaces_a_private_file_is_private_from_the_start(tmp_path, monkeypatch):
+    save(MIXED, tmp_path / "net")
+    (tmp_path / "net").chmod(0o600)
+    real, modes = os.fsync, []
+
+    def fsync(descriptor):
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    save(NETWORKS[0], tmp_path / "net")
+    save(NETWORKS[0], tmp_path / "new")
+    umask = os.umask(0)
+    os.umask(umask)
+    assert modes[0] == 0o600
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~umask
+
+
 def test_a_name_may_be_as_long_as_names_can_be(tmp_path):
     save(MIXED, tmp_path / ("n" * 255))
     with pytest.raises(InvalidFile, match="too long"):

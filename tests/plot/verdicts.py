@@ -160,6 +160,7 @@ def spirals_verdict() -> Verdict:
         y=y,
         held_out=np.arange(len(X)) % 4 == 0,
         scaling=Scaling(np.zeros(2), np.ones(2), 0.0, 1.0),
+        loss_scale=1.0,
         stage="wider",
         stages=("recipe", "same architecture", "wider"),
         budget=60.0,
@@ -205,6 +206,7 @@ def regression_verdict() -> Verdict:
         raw_X=X,
         y=y,
         held_out=np.arange(len(X)) % 4 == 0,
+        loss_scale=float(y[np.arange(len(X)) % 4 != 0].std()),
         stage="recipe",
     )
 

@@ -336,6 +336,7 @@ def _verdict(
         y=problem.y,
         held_out=problem.held_out,
         scaling=problem.scaling,
+        loss_scale=problem.loss_scale,
         stage=lab.stage + (" (interrupted)" if lab.interrupted else ""),
         stages=STAGES,
         budget=lab.clock.budget,

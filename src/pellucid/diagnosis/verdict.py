@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._shapes import Array, Float64
 from ..network import Network
 from ..training import History
@@ -148,7 +146,9 @@ class Verdict:
     Losses are mean negative log-likelihoods in nats (with the penalty, where the recipe has one),
     on rows that the user's run was trained on or held out from it; for regression those of the
     standardised target, whatever the recipe trains on. `score` is accuracy for classes
-    and R^2 for numbers. `stage` is the last stage of the protocol that the time budget allowed.
+    and R^2 for numbers. `loss_scale` is the t of (y - output) / t in the loss: the standard
+    deviation of the training targets, 1 for classes. `stage` is the last stage of the protocol that
+    the time budget allowed.
     """
 
     kind: str
@@ -179,20 +179,20 @@ class Verdict:
     y: Array
     held_out: Array
     scaling: Scaling
+    loss_scale: float
     stage: str
     stages: tuple[str, ...]
     budget: float
     seconds: float
 
     @property
-    def loss_scale(self) -> float:
-        """The t of (y - output) / t in the loss: the deviation of the training targets, or 1."""
-        if self.classes is not None:
-            return 1.0
-        y = np.asarray(self.y, dtype=float)[~np.asarray(self.held_out)]
-        d = y - y.mean()
-        largest = float(np.abs(d).max())
-        return largest * float((d / largest).std()) if largest > 0 else 1.0
+    def reference_is_a_model(self) -> bool:
+        """Whether the reference loss is a model's, cross-validated on the training rows.
+
+        Where no model beats the constant predictor but networks do, it is the mean held-out loss
+        of their runs.
+        """
+        return any(model.loss == self.reference_loss for model in self.references)
 
     def to_frame(self) -> Any:
         """Return one row per experiment and seed as a polars DataFrame."""

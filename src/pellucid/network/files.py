@@ -171,12 +171,13 @@ class _Change:
         """Write the bytes beside the place, with the permissions of the file that they replace."""
         if self.data is None:
             return
-        with open(self.new, "xb") as file:
+        mode = stat.S_IMODE(self.place.stat().st_mode) if self.existed else 0o666
+        with open(self.new, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
             file.write(self.data)
             file.flush()
             os.fsync(file.fileno())
         if self.existed:
-            os.chmod(self.new, stat.S_IMODE(self.place.stat().st_mode))
+            os.chmod(self.new, mode)  # with the bits that the umask took away
         self.is_prepared = True
 
     def apply(self, keep_old: bool) -> None:

@@ -175,12 +175,8 @@ def _plain(value: float) -> str:
 
 
 def reference_label(verdict: "Verdict") -> str:
-    """Return what the reference's line shows: usually the cross-validation of a model, else runs.
-
-    Where no reference model beats the constant predictor but networks do, the reference is the
-    mean held-out loss of their runs.
-    """
-    if any(r.loss == verdict.reference_loss for r in verdict.references):
+    """Return what the reference's line shows: the cross-validation of a model, or runs."""
+    if verdict.reference_is_a_model:
         return "reference (cross-validated\non the training rows)"
     return "reference (mean of networks\non held-out rows)"
 

@@ -147,7 +147,7 @@ def penalised(recipe: Recipe) -> bool:
 def lines(verdict: Verdict) -> str:
     """What the two lines of the figures show."""
     dotted = "the dotted line is the constant predictor"
-    if any(r.loss == verdict.reference_loss for r in verdict.references):
+    if verdict.reference_is_a_model:
         return (
             f"In all figures {dotted} and the dashed one the reference, both cross-validated on "
             "the training rows."
