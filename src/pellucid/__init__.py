@@ -25,13 +25,17 @@ if TYPE_CHECKING:
     from .network import load as load
     from .network import save as save
     from .regions import Box as Box
+    from .regions import DecisionBoundary as DecisionBoundary
     from .regions import Explanation as Explanation
+    from .regions import Extremum as Extremum
     from .regions import LinearRegion as LinearRegion
     from .regions import LinearRegions as LinearRegions
     from .regions import Plane as Plane
+    from .regions import Polyline as Polyline
     from .regions import Segment as Segment
     from .regions import Space as Space
     from .regions import explain as explain
+    from .regions import function_distance as function_distance
     from .regions import iter_linear_regions as iter_linear_regions
     from .regions import linear_regions as linear_regions
     from .report import write_report as write_report
@@ -59,13 +63,17 @@ _PUBLIC = {
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "Box",
+        "DecisionBoundary",
         "Explanation",
+        "Extremum",
         "LinearRegion",
         "LinearRegions",
         "Plane",
+        "Polyline",
         "Segment",
         "Space",
         "explain",
+        "function_distance",
         "iter_linear_regions",
         "linear_regions",
     ),

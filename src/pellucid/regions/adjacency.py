@@ -29,21 +29,33 @@ TOLERANCE = 1e-6
 
 def adjacent_pairs(regions: "LinearRegions") -> Int[Array, "pairs 2"]:
     """Pairs (i < j) of regions that share a facet."""
+    return owner_of_facets(regions)[facet_pairs(regions)]
+
+
+def facet_pairs(regions: "LinearRegions") -> Int[Array, "pairs 2"]:
+    """Rows of `facets` that are one facet, seen from its two regions; in the order of regions."""
     packed, facets = regions._get("packed_patterns"), regions._get("facets")
-    owner = np.repeat(np.arange(len(packed)), np.diff(regions._get("facet_offsets")))
+    owner = owner_of_facets(regions)
     inner = np.flatnonzero(facets >= 0)
-    s, owner = facets[inner], owner[inner]
-    pairs, alone = _by_single_flip(packed, s, owner, regions.n_switches)
+    s, of = facets[inner], owner[inner]
+    found, alone = _by_single_flip(packed, s, of, regions.n_switches)
     if len(alone) and regions.n_activation_regions > 1:
-        others = _by_many_flips(regions, packed, s[alone], owner[alone])
-        pairs = np.concatenate([pairs, others])
-    pairs.sort(axis=1)
-    order = np.argsort(pairs[:, 0] * len(packed) + pairs[:, 1])
+        others = alone[_by_many_flips(regions, packed, s[alone], of[alone])]
+        found = np.concatenate([found, others])
+    found = np.where((of[found[:, 0]] > of[found[:, 1]])[:, None], found[:, ::-1], found)
+    pairs = inner[found]
+    order = np.argsort(owner[pairs[:, 0]] * len(packed) + owner[pairs[:, 1]])
     return pairs[order]
 
 
+def owner_of_facets(regions: "LinearRegions") -> Int[Array, " facets"]:
+    """The region of each row of `facets`."""
+    offsets = regions._get("facet_offsets")
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 def _by_single_flip(packed: Array, s: Array, owner: Array, n_switches: int) -> tuple[Array, Array]:
-    """Pairs found by hashing, each checked bit for bit, and the facets that found no partner."""
+    """Pairs of facets found by hashing, each checked bit for bit, and those without a partner."""
     rng = np.random.default_rng(0)
     key = rng.integers(1, 2**63, n_switches, dtype=np.uint64)
     hashes = hash_patterns(packed, key)
@@ -59,7 +71,7 @@ def _by_single_flip(packed: Array, s: Array, owner: Array, n_switches: int) -> t
     left, right = left[good], right[good]
     alone = np.ones(len(s), bool)
     alone[left] = alone[right] = False
-    return np.stack([owner[left], owner[right]], axis=1), np.flatnonzero(alone)
+    return np.stack([left, right], axis=1), np.flatnonzero(alone)
 
 
 def hash_patterns(packed: Array, key: Array) -> Array:
@@ -104,7 +116,7 @@ def _by_many_flips(regions: "LinearRegions", packed: Array, s: Array, owner: Arr
                 mask = np.packbits(zero, bitorder="little")
                 kept.append((*(packed[owner[facet]] & ~mask).tolist(), *mask.tolist()))
             found = _match(np.array(kept, np.uint8), bit[group])
-        pairs += [(owner[group[i]], owner[group[j]]) for i, j in found or ()]
+        pairs += [(group[i], group[j]) for i, j in found or ()]
     return np.array(pairs, np.int64).reshape(len(pairs), 2)
 
 

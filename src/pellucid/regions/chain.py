@@ -1,7 +1,9 @@
 """A network as exact regions need it: float64 layers with the pieces of their activations."""
 
+import operator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -84,6 +86,17 @@ def chain_of(network: Network) -> Chain:
         biases[-1],
         activations,
     )
+
+
+def output_index(output: SupportsIndex, d_out: int) -> int:
+    """The output as an index from 0, or InvalidInput."""
+    try:
+        k = operator.index(output)
+    except TypeError:
+        k = d_out
+    if not -d_out <= k < d_out:
+        raise InvalidInput(f"output is {output!r}; the network has the outputs 0 to {d_out - 1}.")
+    return k % d_out
 
 
 @cache

@@ -23,9 +23,16 @@ def volumes(regions: "LinearRegions") -> Float64[Array, " n"]:
         return np.maximum.reduceat(ends, offsets[:-1]) - np.minimum.reduceat(ends, offsets[:-1])
     if d == 2:
         return polygon_areas(vertices, offsets)
+    return polytope_volumes(vertices, offsets, regions.tight)
+
+
+def polytope_volumes(
+    vertices: Array, offsets: Array, tight: Array | None
+) -> Float64[Array, " polytopes"]:
+    """Volumes of polytopes, of which `tight` says what vertices lie on what facets."""
     module = regions_module()
-    if module is not None and regions.tight is not None:
-        return module.box_volumes(vertices, offsets, regions.tight)
+    if module is not None and tight is not None:
+        return module.box_volumes(*map(np.ascontiguousarray, (vertices, offsets, tight)))
     return np.array([_hull_volume(vertices[a:b]) for a, b in pairwise(offsets)])
 
 

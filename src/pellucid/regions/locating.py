@@ -25,7 +25,7 @@ def locate(regions: "LinearRegions", coordinates: ArrayLike | tuple) -> Int[Arra
     p = np.atleast_2d(np.asarray(coordinates, np.float64))
     inside = ((p >= domain.low) & (p <= domain.high)).all(axis=1)
     found = np.full(len(p), -1, np.int64)
-    found[inside] = _by_pattern(packed, pattern_at(regions._chain, x[inside]))
+    found[inside] = rows_with_pattern(packed, pattern_at(regions._chain, x[inside]))
     for i in np.flatnonzero(inside & (found < 0)):
         found[i] = _by_geometry(regions, packed, p[i])
     return found
@@ -44,7 +44,7 @@ def pattern_at(chain: Chain, x: Array) -> Array:
     return np.packbits(joint, axis=1, bitorder="little")
 
 
-def _by_pattern(packed: Array, wanted: Array) -> Array:
+def rows_with_pattern(packed: Array, wanted: Array) -> Array:
     """The rows of `packed` that equal the rows of `wanted`; -1 where there is none."""
     if not len(packed):
         return np.full(len(wanted), -1)

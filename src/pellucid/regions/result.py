@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,14 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64, Int
 from ..network import Network
-from .chain import Chain, chain_of
+from .chain import Chain, chain_of, output_index
 from .domains import Domain, Space
 from .maps import Maps, compose
+
+if TYPE_CHECKING:
+    from .boundaries import DecisionBoundary
+    from .quantities import Extremum
+    from .refining import Cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,6 +221,69 @@ class LinearRegions:
 
         return locate(self, coordinates)
 
+    # ---- classes and levels
+
+    def decision_boundary(
+        self, *, output: SupportsIndex | None = None, level: SupportsFloat | None = None
+    ) -> "DecisionBoundary":
+        """Where the class changes, or an output crosses a level: exactly.
+
+        The class is the largest output, the lower index where some are equal; with one output it is
+        1 where that is above 0. `output` and `level` ask for a level set instead: where this output
+        passes the level (0). The regions are cut along it by the search that found them.
+
+        Raises InvalidInput in the whole space, and for an output that the network does not have.
+        """
+        from .boundaries import decision_boundary
+
+        return decision_boundary(self, output, level)
+
+    @cached_property
+    def class_volume(self) -> Float64[Array, " n_classes"]:
+        """Length, area or volume of each class in the input space; with one output, of its signs.
+
+        With one output class 1 is where it is above 0, and 0 is the rest.
+        """
+        from .quantities import class_volumes
+
+        return class_volumes(self._cells)
+
+    # ---- exact quantities
+
+    def minimum(self, output: SupportsIndex = 0) -> "Extremum":
+        """The least value of an output on the regions found, and where it is."""
+        from .quantities import extremum
+
+        return extremum(self, output_index(output, self.network.d_out), -1.0)
+
+    def maximum(self, output: SupportsIndex = 0) -> "Extremum":
+        """The largest value of an output on the regions found, and where it is."""
+        from .quantities import extremum
+
+        return extremum(self, output_index(output, self.network.d_out), 1.0)
+
+    def integral(self, output: SupportsIndex | None = None) -> Float64[Array, " outputs"]:
+        """The integral of every output (or of one) over the regions found, in the input space."""
+        if output is not None:
+            k = output_index(output, self.network.d_out)
+            return self._integrals[k : k + 1].copy()
+        return self._integrals.copy()
+
+    def mean(self, output: SupportsIndex | None = None) -> Float64[Array, " outputs"]:
+        """The mean of every output (or of one) over the regions found."""
+        return self.integral(output) / self.volume.sum()
+
+    def lipschitz(self, norm: int | float | str = 2) -> float:
+        """The Lipschitz constant of the network on the domain, in the norm 1, 2 or "inf".
+
+        The least L with |f(x) - f(y)| <= L |x - y| for all x and y of the domain, both sides in
+        this norm: the largest operator norm of the regions' slopes. Lengths are those of the input
+        space, whatever the axes of a plane. For an incomplete result it is a lower bound.
+        """
+        from .quantities import lipschitz
+
+        return lipschitz(self, norm)
+
     # ---- as a sequence and as a table
 
     def __len__(self) -> int:
@@ -279,6 +347,17 @@ class LinearRegions:
         from .linear_regions import corners_of
 
         return corners_of(self)
+
+    def _cells(self) -> "Cells":
+        from .refining import cells_by_class
+
+        return cells_by_class(self)
+
+    @cached_property
+    def _integrals(self) -> Array:
+        from .quantities import integrals
+
+        return integrals(self)
 
     @cached_property
     def _maps(self) -> Maps:
