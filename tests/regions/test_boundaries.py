@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from regions.networks import random_network
 
@@ -212,8 +212,6 @@ def check_polylines(boundary):
     for line in lines:
         assert len(line.points) == len(line.regions) + 1
         assert (line.points[0] == line.points[-1]).all() == line.closed or len(line.regions) == 1
-        if line.closed:
-            continue
     # Ends that are not on the rim are junctions.
     ends = np.array([end for line in lines if not line.closed for end in line.points[[0, -1]]])
     if not len(ends):
@@ -240,6 +238,7 @@ def test_crossing_a_boundary_changes_the_class_there_and_nowhere_else():
         assert (found[1:, 0] != found[:-1, 0]).all()
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), d_out=st.integers(1, 5), integers=st.booleans())
 def test_any_small_network(seed, d_out, integers):
     rng = np.random.default_rng(seed)
@@ -274,7 +273,7 @@ def check_sides_unless_tied(network, boundary, step=1e-6):
     long = length[:, 0] > 1e-3
     along = ((b - a) / np.where(length > 0, length, 1))[long]
     left = step * np.stack([-along[:, 1], along[:, 0]], axis=1)
-    f = lambda x: network.astype("float64")(x)  # noqa: E731  # twice below
+    f = network.astype("float64")
     for side, x in enumerate(((a + b)[long] / 2 + left, (a + b)[long] / 2 - left)):
         values = (
             f(x) if network.d_out > 1 else np.concatenate([np.zeros((len(x), 1)), f(x)], axis=1)
@@ -295,8 +294,6 @@ def test_facets_in_more_dimensions(d):
     assert (np.diff(boundary.offsets) >= d).all()
     assert abs(regions.class_volume.sum() - 2**d) < 1e-12 * 2**d
     sampled_volumes(network, regions)
-    # Divergence theorem: the volume of a class is a sum over its facets; here, by projection:
-    # every facet of a level set seen from above has the area that its shadow along an axis has.
     assert (boundary.measure > 0).all()
 
 
@@ -318,7 +315,7 @@ def test_area_in_space_by_monte_carlo_of_a_slab():
 
 
 def test_level_sets_of_one_output():
-    network = random_network((2, 8, 8, 3), seed=4)
+    network = random_network((2, 8, 8, 3), seed=2)
     boundary = boundary_of(network, output=1, level=0.25)
     assert boundary.kind == "level"
     assert "of a level set" in repr(boundary)
@@ -334,7 +331,7 @@ def test_level_sets_of_one_output():
 
 
 def test_a_plane_measures_lengths_of_the_input_space():
-    network = random_network((5, 8, 8, 2), seed=6)
+    network = random_network((5, 8, 8, 8, 4), seed=2)
     rng = np.random.default_rng(1)
     origin, u, v = rng.normal(size=(3, 5))
     regions = linear_regions(network, Plane(origin, u, v, 2.0))
@@ -383,7 +380,7 @@ def test_float32_and_output_activations():
 
 
 def test_an_incomplete_result_has_the_boundary_of_its_regions():
-    network = random_network((2, 24, 24, 2), seed=0)
+    network = random_network((2, 24, 24, 2), seed=3)
     whole = linear_regions(network, SQUARE)
     some = linear_regions(network, SQUARE, limit=len(whole) // 2)
     boundary = some.decision_boundary()

@@ -180,7 +180,10 @@ def decision_boundary(
     if output is None and d_out > 1:
         raise InvalidInput(f"level is {level!r} for {d_out} outputs; it needs output=, an index.")
     k = output_index(output or 0, d_out)
-    return _between(cells_by_level(regions, k, _level(level)), regions, "level")
+    number = _level(level)
+    by_sign = d_out == 1 and number == 0
+    cells = regions._cells if by_sign else cells_by_level(regions, k, number)
+    return _between(cells, regions, "level")
 
 
 def _level(level: SupportsFloat | None) -> float:
@@ -300,7 +303,7 @@ def _joints(cells: Cells, corners: Array) -> Int[Array, "pieces 2"]:
     return least.reshape(-1, 2)
 
 
-def _chains(joints: Array, pair: Array) -> list[tuple[Int[Array, " pieces"], bool]]:
+def _chains(joints: Array, pair: Array) -> list[tuple[Array, bool]]:
     """Pieces end to end, and whether they close; open chains first."""
     n = len(joints)
     if not n:
@@ -320,7 +323,8 @@ def _chains(joints: Array, pair: Array) -> list[tuple[Int[Array, " pieces"], boo
     return chains
 
 
-def _follow(after: list[int], i: int, seen: Bool[Array, " pieces"]) -> Int[Array, " pieces"]:
+def _follow(after: list[int], i: int, seen: Array) -> Int[Array, " pieces"]:
+    """The numbers from i on, each after the one before."""
     found = []
     while i >= 0 and not seen[i]:
         seen[i] = True

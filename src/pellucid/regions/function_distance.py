@@ -43,6 +43,11 @@ def function_distance(network: Network, other: Network, domain: Domain, norm: No
         raise InvalidInput(
             f"the domain is a {type(domain).__name__}; it must be a Segment, Plane or Box."
         )
+    if domain.d_in != chains[0].d_in:
+        raise InvalidInput(
+            f"the networks take {chains[0].d_in} inputs and the domain has {domain.d_in}; they "
+            "must agree."
+        )
     if q == 2 and domain.dimension > 2:
         raise InvalidInput(
             f"the domain has {domain.dimension} dimensions; norm 2 needs 1 or 2: use a Plane, or "

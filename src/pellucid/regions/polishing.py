@@ -54,5 +54,7 @@ def _lines(regions: "LinearRegions") -> Float64[Array, "facets 3"]:
     k, high = np.divmod(-1 - facets[side], 2)
     lines[side, k] = 1.0
     lines[side, 2] = -np.where(high == 1, domain.high[k], domain.low[k])
-    norm = np.linalg.norm(lines[:, :2], axis=1, keepdims=True)
-    return lines / np.where(norm > 0, norm, 1.0)
+    for size in (np.inf, 2):  # first the largest entry: squares of subnormal numbers are 0
+        norm = np.linalg.norm(lines[:, :2], size, axis=1, keepdims=True)
+        lines /= np.where(norm > 0, norm, 1.0)
+    return lines

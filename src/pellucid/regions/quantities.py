@@ -24,13 +24,18 @@ Norm = int | float | str
 NORMS = {1: 1, 2: 2, np.inf: "inf", "1": 1, "2": 2, "inf": "inf"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Extremum:
     """The least or largest value of an output, and one vertex and region where it is reached."""
 
     value: float
     point: Float64[Array, " d"]  # coordinates of the domain
     region: int
+
+    def __repr__(self) -> str:
+        place = ", ".join(f"{p:g}" for p in self.point[:4])
+        more = ", ..." if len(self.point) > 4 else ""
+        return f"Extremum({self.value:.6g} at [{place}{more}], region {self.region})"
 
 
 def norm_named(norm: Norm) -> int | str:
@@ -186,8 +191,8 @@ def _spectral(S: Array) -> float:
     bound = np.sqrt(np.square(S).sum(axis=(1, 2)))
     if min(S.shape[1:]) == 1:
         return float(bound.max())
-    least = np.linalg.norm(S[bound.argmax()], 2)
-    return float(np.linalg.svd(S[bound >= least], compute_uv=False).max())
+    least = float(np.linalg.norm(S[bound.argmax()], 2))
+    return float(np.linalg.svd(S[bound > least], compute_uv=False).max(initial=least))
 
 
 def _unit_ball(domain: Domain, q: int | str) -> Float64[Array, "m d"]:
