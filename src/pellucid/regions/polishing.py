@@ -7,16 +7,13 @@ the function is nearly affine there.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._shapes import Array, Float64
 from .adjacency import owner_of_facets
 from .maps import BATCH, switch_maps
-
-if TYPE_CHECKING:
-    from .result import LinearRegions
+from .result import Corners, LinearRegions
 
 #: corners are left as they are where `vertex_error` is below this share of the domain's size
 GOOD = 1e-8
@@ -24,7 +21,7 @@ GOOD = 1e-8
 PARALLEL = 1e-9
 
 
-def polished(regions: "LinearRegions") -> "LinearRegions":
+def polished(regions: LinearRegions) -> LinearRegions:
     """The same regions of a plane, with corners that lie on both their lines."""
     size = (regions.domain.high - regions.domain.low).min()
     if regions.domain.dimension != 2 or regions.vertex_error <= GOOD * size:
@@ -36,10 +33,11 @@ def polished(regions: "LinearRegions") -> "LinearRegions":
     residual = (A[:, :, :2] @ v[:, :, None])[:, :, 0] + A[:, :, 2]
     # One Newton step; of least length where the lines are parallel but for rounding.
     step = np.linalg.pinv(A[:, :, :2], rcond=PARALLEL) @ residual[:, :, None]
-    return replace(regions, vertices=v - step[:, :, 0])
+    corners = Corners(v - step[:, :, 0], offsets, regions.vertex_error)
+    return replace(regions, corners=corners)
 
 
-def _lines(regions: "LinearRegions") -> Float64[Array, "facets 3"]:
+def _lines(regions: LinearRegions) -> Float64[Array, "facets 3"]:
     """The line of each edge, a p + c = 0 with |a| = 1."""
     facets, domain, packed = regions._get("facets"), regions.domain, regions._get("packed_patterns")
     lines, owner = np.zeros((len(facets), 3)), owner_of_facets(regions)

@@ -348,6 +348,7 @@ class LinearRegions:
 
         return corners_of(self)
 
+    @cached_property
     def _cells(self) -> "Cells":
         from .refining import cells_by_class
 
