@@ -1,4 +1,4 @@
-"""The command line: `pellucid diagnose`, `train`, `sweep` and `datasets`."""
+"""The command line: `pellucid diagnose`, `train`, `sweep`, `regions` and `datasets`."""
 
 from ._entry import main, run
 

@@ -36,11 +36,13 @@ def made_folder(path: Path) -> Iterator[None]:
         raise
 
 
-def check_file(path: Path, data: str | None = None, asked: str = "--out") -> None:
+def check_file(
+    path: Path, data: str | None = None, asked: str = "--out", what: str = "table"
+) -> None:
     """Raise InvalidFile unless a file can be written there; its folder must exist.
 
-    `data` is what the table is read from: that file is never written. `asked` is what the user
-    calls the place.
+    `data` is what the table (or another input, `what`) is read from: that file is never written.
+    `asked` is what the user calls the place.
     """
     from ..network.files import replaceable
 
@@ -50,7 +52,7 @@ def check_file(path: Path, data: str | None = None, asked: str = "--out") -> Non
         raise InvalidFile(f"{asked}: there is no folder {path.parent}; make it first.")
     place = replaceable(path)
     if data is not None and place.exists() and _is_same(place, data):
-        raise InvalidFile(f"{asked}: {path} is the table itself; name another file.")
+        raise InvalidFile(f"{asked}: {path} is the {what} itself; name another file.")
     check_folder(place.parent, asked)
 
 

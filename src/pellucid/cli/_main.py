@@ -11,8 +11,10 @@ from .._errors import PellucidError, PellucidWarning
 from ._entry import INTERRUPTED, MISTAKE
 from ._invocation import ARGUMENTS
 from ._wording import spoken, unknown_option
+from ._words import spread
 from .datasets import datasets
 from .diagnose import diagnose
+from .regions import regions
 from .sweep import sweep
 from .train import train
 
@@ -33,6 +35,7 @@ VERBS = {
     diagnose: "Say what holds a network back, with the evidence.",
     train: "Train one network on a table and save it.",
     sweep: "Train a grid of networks from a study file into a table.",
+    regions: "Count, draw and write the linear regions of a network, exactly.",
     datasets: "List the data sets, or write one to a file.",
 }
 for _verb, _summary in VERBS.items():
@@ -68,7 +71,7 @@ def execute(words: list[str]) -> int:
     ARGUMENTS.set(tuple(words))
     try:
         with _warnings_in_one_line():
-            code = app(args=words, prog_name="pellucid", standalone_mode=False)
+            code = app(args=spread(words), prog_name="pellucid", standalone_mode=False)
     except PellucidError as error:
         return _mistake(spoken(str(error)))
     except MemoryError:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     import matplotlib.figure
 
 FORMATS = ("svg", "png", "pdf")
+MAKER = "Pellucid"
+_ABOUT = {
+    "svg": {"Date": None, "Creator": MAKER},
+    "png": {"Software": MAKER},
+    "pdf": {"CreationDate": None, "Creator": MAKER},
+}
 
 
 def save(figure: "matplotlib.figure.Figure", path: str | os.PathLike[str]) -> Path:
@@ -27,7 +33,7 @@ def save(figure: "matplotlib.figure.Figure", path: str | os.PathLike[str]) -> Pa
     kind = target.suffix.lower().lstrip(".")
     if kind not in FORMATS:
         raise InvalidFile(f"{target.name!r} does not end in one of .{', .'.join(FORMATS)}.")
-    write_atomically(target, _render(figure, kind))
+    write_atomically(target, render(figure, kind))
     return target
 
 
@@ -37,7 +43,7 @@ def to_svg(figure: "matplotlib.figure.Figure", title: str, description: str = ""
     It has `role="img"`, the title and description for those who listen to it, no fixed size, and
     no identifiers that another figure on the same page could also have.
     """
-    text = _render(figure, "svg", salt=title).decode()
+    text = render(figure, "svg", salt=title).decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)
     title, description = (html.escape(_style.printable(t)) for t in (title, description))
@@ -52,9 +58,10 @@ def to_svg(figure: "matplotlib.figure.Figure", title: str, description: str = ""
     return head + text[text.index(">") + 1 :].strip()
 
 
-def _render(figure: "matplotlib.figure.Figure", kind: str, salt: str = "pellucid") -> bytes:
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+def render(figure: "matplotlib.figure.Figure", kind: str, salt: str = "pellucid") -> bytes:
+    """Return the bytes of a file of that format, without a date and with who made it."""
+    about: dict = _ABOUT[kind]
     buffer = io.BytesIO()
     with _style.style(**{"svg.hashsalt": salt}):
-        figure.savefig(buffer, format=kind, dpi=200, metadata=undated)
+        figure.savefig(buffer, format=kind, dpi=200, metadata=about)
     return buffer.getvalue()

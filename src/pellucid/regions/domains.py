@@ -7,6 +7,7 @@ numbers p are the domain's coordinates, in which vertices and affine maps are gi
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -154,6 +155,36 @@ class Plane(_Affine):
         _check_order(low, high, "extent", ("s", "t"))
         axes = np.stack([u, v])
         _keep(self, origin=origin, u=u, v=v, extent=extent, axes=axes, low=low, high=high)
+
+    @classmethod
+    def through(
+        cls,
+        a: ArrayLike | tuple,
+        b: ArrayLike | tuple,
+        c: ArrayLike | tuple,
+        margin: SupportsFloat = 0.25,
+    ) -> "Plane":
+        """The plane through three points, to scale: u and v are orthogonal and of length 1.
+
+        a is the origin, b lies on the axis u, and c (to rounding) at t > 0. Around the three the
+        rectangle leaves `margin` times its longer side. Raises InvalidInput for points on a line.
+        """
+        a, b, c = _point(a, "a"), _point(b, "b"), _point(c, "c")
+        _same_length(a=a, b=b, c=c)
+        with np.errstate(over="ignore"):
+            ab, ac = _finite(b - a, "b - a"), _finite(c - a, "c - a")
+        if _parallel(ab, ac):
+            raise InvalidInput(
+                f"{_numbers(a)}, {_numbers(b)} and {_numbers(c)} lie on one line; a plane needs "
+                "three points that do not."
+            )
+        q, r = np.linalg.qr(np.stack([ab, ac], axis=1))
+        sign = np.where(np.diag(r) < 0, -1.0, 1.0)
+        (u, v) = (q * sign).T + 0.0  # no -0
+        corners = np.column_stack([[0, 0], sign[:, None] * r])
+        low, high = corners.min(axis=1), corners.max(axis=1)
+        room = float(margin) * float((high - low).max())
+        return cls(a, u, v, np.stack([low - room, high + room], axis=1))
 
     def __repr__(self) -> str:
         (s0, t0), (s1, t1) = self.low, self.high

@@ -1,6 +1,7 @@
 """What `linear_regions` returns."""
 
 import operator
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -325,6 +326,29 @@ class LinearRegions:
         columns |= {f"slope_{k}_{i}": self.slope[:, k, i] for k in range(d_out) for i in range(d)}
         columns |= {f"intercept_{k}": self.intercept[:, k] for k in range(d_out)}
         return pl.DataFrame(columns)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a JSON file: whole, or not at all.
+
+        One object with the counts, the `domain`, the `switches`, the `adjacency`, and under
+        `regions` one object for each: its pattern (a letter 0 or 1 for each switch), linear_region,
+        slope, intercept, volume, vertices and facets. Numbers are read back bit for bit. Raises
+        InvalidFile where the file cannot be written, InvalidInput for regions without vertices.
+        """
+        from .export import to_json
+
+        to_json(self, path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the table of `to_frame` to a Parquet file: whole, or not at all.
+
+        Four columns more: pattern (bytes, bit i % 8 of byte i // 8), and lists of the corners,
+        facets and neighbours of each region. The file's metadata say under "pellucid-regions" what
+        all have in common. Raises as `to_json` does.
+        """
+        from .export import to_parquet
+
+        to_parquet(self, path)
 
     def __repr__(self) -> str:
         n = self.n_activation_regions
