@@ -59,6 +59,10 @@ class SwitchPatterns:
         packed = self._need(self.patterns)
         return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
 
+    def get(self, name: str) -> Array:
+        """The array of that name; InvalidInput where it was not asked for."""
+        return self._need(getattr(self, name))
+
     @staticmethod
     def _need(array: Array | None) -> Array:
         if array is None:

@@ -148,7 +148,9 @@ def corners_of(regions: LinearRegions) -> Corners:
         d = regions.domain.dimension
         return Corners(np.empty((0, d)), np.zeros(1, np.int64), 0.0, np.empty((0, 1), np.uint64))
     found = _subdivide_box(regions._chain, regions.domain, options)
-    return Corners(found.vertices, found.offsets, found.vertex_error, found.tight)
+    return Corners(
+        found.get("vertices"), found.get("offsets"), found.vertex_error, found.get("tight")
+    )
 
 
 def _search(network: Network, chain: Chain, domain: Domain, options: dict) -> LinearRegions:
@@ -178,17 +180,17 @@ _DECISIONS = ("by_filter", "by_exact", "undecided", "complete")
 
 
 def _on_plane(found: PlaneRegions) -> dict:
-    corners = Corners(found.vertices, found.offsets, found.vertex_error)
+    corners = Corners(found.get("vertices"), found.get("offsets"), found.vertex_error)
     return {"corners": corners, "facets": found.edges, "facet_offsets": found.offsets}
 
 
 def _on_line(found: BoxRegions) -> dict:
     """Regions in order; facet j of a region is its vertex j."""
-    second = found.tight[:, 0] == 2  # of the two facets, the one that this vertex lies on
-    facets = found.facets[2 * (np.arange(len(second)) // 2) + second]
+    second = found.get("tight")[:, 0] == 2  # of the two facets, the one this vertex lies on
+    facets = found.get("facets")[2 * (np.arange(len(second)) // 2) + second]
     # Breakpoints may round to the same float, and must not change places.
-    ends = np.maximum.accumulate(found.vertices, axis=0)
-    corners = Corners(ends, found.offsets, found.vertex_error)
+    ends = np.maximum.accumulate(found.get("vertices"), axis=0)
+    corners = Corners(ends, found.get("offsets"), found.vertex_error)
     return {"corners": corners, "facets": facets, "facet_offsets": found.facet_offsets}
 
 
@@ -201,7 +203,8 @@ def _in_box(found: BoxRegions) -> dict:
 
 def _subdivide_plane(chain: Chain, domain: Domain, options: dict) -> PlaneRegions:
     layers = chain.weights, chain.biases, chain.pieces
-    plane = domain.origin, *domain.axes, domain.low, domain.high
+    u, v = domain.axes
+    plane = domain.origin, u, v, domain.low, domain.high
     return subdivision.subdivide_plane(*layers, *plane, **options)
 
 
