@@ -194,14 +194,15 @@ class Search:
         for y, b, s in zip(Y, bits, crossed, strict=True):
             key = b.tobytes()
             if key not in self.number:
-                if points[key] is None:
+                point = points[key]
+                if point is None:
                     self.failed.add(i)
                     continue
                 if len(self.bits) >= self.limit:
                     self.full = True
                     self.failed.add(i)
                     return
-                self._add(b, y, points[key], self.depth[i] + 1, s)
+                self._add(b, y, point, self.depth[i] + 1, s)
             self._connect(i, self.number[key])
 
     def _prove(self, bits: Array, Y: Array) -> dict[bytes, Array | None]:

@@ -15,8 +15,8 @@ from .._shapes import Array, Float64, Int
 
 #: centers that are tried one after the other, each the mean of where rays leave the region
 CENTERS = 3
-#: projections until a point on a facet has been found, and how many may find none
-PROJECTIONS, IDLE = 60, 8
+#: most projections, and how many of them may find less than a hundredth of what is open
+PROJECTIONS, IDLE = 60, 5
 #: relative residuals below are 0, and those above are not; in between nothing is decided
 NOTHING, SOMETHING = 1e-10, 1e-8
 #: dimensions up to which the sides of a box take part in least squares
@@ -112,12 +112,12 @@ class Cell:
             done = lowest > wanted / 10
             if self.boxed:
                 done &= (np.abs(P) < self.radius).all(axis=1)
-            idle = 0 if done.any() else idle + 1
+            idle = idle + 1 if 100 * done.sum() < len(rows) else 0
             if done.any():
                 found.append((rows[done], P[done]))
-                rows, P, H, own, worst, lowest, wanted = (
-                    a[~done] for a in (rows, P, H, own, worst, lowest, wanted)
-                )
+                left = ~done
+                rows, P, H, own = rows[left], P[left], H[left], own[left]
+                worst, lowest, wanted = worst[left], lowest[left], wanted[left]
             if not len(rows) or idle == IDLE:
                 break
             # Along the row's hyperplane towards the worst row's, half as far again as needed.
@@ -177,7 +177,9 @@ class Cell:
         if self.boxed:
             sides = np.eye(len(self.center))
             G = np.concatenate([G, -sides, sides])
-            heights = np.concatenate([heights, self.radius - self.center, self.radius + self.center])
+            heights = np.concatenate(
+                [heights, self.radius - self.center, self.radius + self.center]
+            )
         A = np.concatenate([G.T, heights[None] / h[row]])
         A = np.column_stack([A / np.linalg.norm(A, axis=0), np.eye(len(A))[:, -1]])
         b = np.append(self.G[row], 1.0)

@@ -27,10 +27,11 @@ class LocalRegions:
     region i: in floating point with a bound on its error, or in whole numbers. So every region
     listed occurs, and no two are the same.
 
-    That none is missing rests on linear programs in floating point, and is not proved: within
-    `exhaustive_steps` crossings no other region was found by programs solved to a tolerance of
-    1e-7. `complete` says that this covers all that was asked for, so False means that `limit`,
-    `seconds` or rounding left something out.
+    That none is missing is not proved, but rests on floating point: within `exhaustive_steps`
+    crossings every facet was either crossed, or excluded by least squares or a linear program with
+    a relative residual below 1e-10. Regions thinner than that can be missed. `complete` says that
+    this covers all that was asked for; False means that `limit`, `seconds` or rounding left
+    something out. `steps` and `adjacency` are those of the facets that were crossed.
     """
 
     network: Network
@@ -125,11 +126,11 @@ class LocalRegions:
         return region_graph(len(self), self.adjacency, attributes)
 
     def __repr__(self) -> str:
-        n = self.n_activation_regions
+        n, far = self.n_activation_regions, int(self.steps.max())
         told = "" if self.complete else ", incomplete"
         return (
-            f"LocalRegions({n} activation region{'s' if n != 1 else ''} within "
-            f"{self.steps.max()} crossings, certified{told}, exhaustive within "
+            f"LocalRegions({n} activation region{'s' if n != 1 else ''} within {far} "
+            f"crossing{'s' if far != 1 else ''}, certified{told}, exhaustive within "
             f"{self.exhaustive_steps})"
         )
 
@@ -158,25 +159,30 @@ def local_regions(
     the search ends after ``seconds``; one of the four must be given. Where x is on a kink, region 0
     is one of those that it touches.
 
-    Every region that comes back is proved to occur. Facets are found by rays and projections
-    first; linear programs (HiGHS) decide the rest only where these alone do not reach ``limit``.
+    Every region that comes back is proved to occur. Facets that rays and projections find are
+    crossed first, breadth first, the nearest of each region first; the facets that need more work
+    (least squares, or HiGHS in a ball in many dimensions) only where these do not reach ``limit``.
 
     Raises UnsupportedLayer for a smooth activation, and InvalidInput for weights or an x that are
     not finite, and where no bound is given.
     """
+    from threadpoolctl import threadpool_limits
+
     chain = chain_of(network)
     point = _one_point(x, chain.d_in)
-    radius, seconds = _positive(radius, "radius", float), _positive(seconds, "seconds", float)
-    steps, limit = _positive(steps, "steps", int), _positive(limit, "limit", int)
-    if radius is steps is limit is seconds is None:
+    far: float | None = _positive(radius, "radius", float)
+    budget: float | None = _positive(seconds, "seconds", float)
+    crossings: int | None = _positive(steps, "steps", int)
+    most: int | None = _positive(limit, "limit", int)
+    if far is crossings is most is budget is None:
         raise InvalidInput(
             "local_regions was given no radius, steps, limit or seconds; it needs at least one, as "
             "the whole space has too many regions."
         )
-    view = View(chain, point, np.inf if radius is None else radius)
-    most, far = (np.inf if bound is None else bound for bound in (limit, steps))
-    search = Search(view, far, most, seconds)
-    search.run()
+    view = View(chain, point, far or np.inf)
+    search = Search(view, crossings or np.inf, most or np.inf, budget)
+    with threadpool_limits(limits=1, user_api="blas"):  # matrices are small
+        search.run()
     pairs = [(i, j) for i, near in enumerate(search.neighbours) for j in near if i < j]
     return LocalRegions(
         network=network,

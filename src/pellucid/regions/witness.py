@@ -27,6 +27,11 @@ class Witnessed:
 
 def patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
     """The pattern at each point, and whether it is proved that the point lies inside its region."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _patterns_at(chain, x)
+
+
+def _patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
     n, by_exact = len(x), 0
     flat = np.zeros(x.shape, bool)  # units that are 0 on a neighbourhood
     bits, proved = np.zeros((n, chain.n_switches), bool), np.ones(n, bool)
@@ -51,7 +56,8 @@ def patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
                 if proved[i]:
                     sign = exact_sign(chain, bits[i], x[i], layer, int(unit), int(kink))
                     by_exact += 1
-                    proved[i], above[i, unit, kink] = sign is not None, sign is not None and sign > 0
+                    proved[i] = sign is not None
+                    above[i, unit, kink] = sign == 1
         begin, end = chain.first[layer : layer + 2]
         bits[:, begin:end] = above.reshape(n, end - begin)
         number = above.sum(axis=2)
@@ -69,31 +75,27 @@ def _vanishes(flat: Array, W: Array, b: Array) -> Array:
     return (alive == 0) & (b == 0)
 
 
-def exact_sign(
-    chain: Chain, bits: Array, x: Array, layer: int, unit: int, kink: int
-) -> int | None:
+def exact_sign(chain: Chain, bits: Array, x: Array, layer: int, unit: int, kink: int) -> int | None:
     """The sign of a switch at x, with the bits of all layers before; None on a hyperplane.
 
     0 means that the switch vanishes on the whole region. The row of the switch is carried back
     through the layers: z = row h + constant, with row the product of weights and slopes so far.
     """
-    row = Dyadic.of(chain.weights[layer][unit])
-    shift = [float(chain.biases[layer][unit]), -float(chain.pieces[layer].kinks[kink])]
-    constant = _sum(Dyadic.of(np.array(shift)))
+    row = Dyadic.of(chain.weights[layer][unit : unit + 1])
+    constant = _column([chain.biases[layer][unit]]) + _column([-chain.pieces[layer].kinks[kink]])
     for k in range(layer - 1, -1, -1):
         pieces = chain.pieces[k]
         of_layer = bits[chain.first[k] : chain.first[k + 1]]
         number = of_layer.reshape(len(chain.biases[k]), len(pieces.kinks)).sum(axis=1)
-        slope = Dyadic.of(np.array(pieces.slopes)[number])
-        constant = constant + row @ Dyadic.of(np.array(pieces.intercepts)[number])
-        row = row * slope
-        constant = constant + row @ Dyadic.of(chain.biases[k])
+        constant = constant + row @ _column(np.array(pieces.intercepts)[number])
+        row = row * Dyadic.of(np.array(pieces.slopes)[number])
+        constant = constant + row @ _column(chain.biases[k])
         row = row @ Dyadic.of(chain.weights[k])
-    value = int((constant + row @ Dyadic.of(x)).numbers)
+    value = (constant + row @ _column(x)).numbers.item()
     if value:
         return 1 if value > 0 else -1
-    return None if any(row.numbers.tolist()) else 0
+    return None if any(row.numbers.ravel().tolist()) else 0
 
 
-def _sum(table: Dyadic) -> Dyadic:
-    return Dyadic(np.array(sum(table.numbers.tolist()), object), table.shift)
+def _column(values: Array | list) -> Dyadic:
+    return Dyadic.of(np.array(values, np.float64)[:, None])
