@@ -179,9 +179,9 @@ def local_regions(
             "local_regions was given no radius, steps, limit or seconds; it needs at least one, as "
             "the whole space has too many regions."
         )
-    view = View(chain, point, far or np.inf)
-    search = Search(view, crossings or np.inf, most or np.inf, budget)
     with threadpool_limits(limits=1, user_api="blas"):  # matrices are small
+        view = View(chain, point, far or np.inf)
+        search = Search(view, crossings or np.inf, most or np.inf, budget)
         search.run()
     pairs = [(i, j) for i, near in enumerate(search.neighbours) for j in near if i < j]
     return LocalRegions(
