@@ -220,7 +220,7 @@ def _subdivide_in_n(chain: Chain, domain: Domain, options: dict) -> BoxRegions:
 _KERNELS = {1: (_subdivide_box, _on_line), 2: (_subdivide_plane, _on_plane)}
 
 
-def _positive(value: Any, name: str, kind: type) -> Any:
+def _positive(value, name: str, kind: type):
     """None, or a number above 0 (NumPy's too)."""
     if value is None:
         return None

@@ -170,10 +170,10 @@ def local_regions(
 
     chain = chain_of(network)
     point = _one_point(x, chain.d_in)
-    far: float | None = _positive(radius, "radius", float)
-    budget: float | None = _positive(seconds, "seconds", float)
-    crossings: int | None = _positive(steps, "steps", int)
-    most: int | None = _positive(limit, "limit", int)
+    far: Any = _positive(radius, "radius", float)
+    budget: Any = _positive(seconds, "seconds", float)
+    crossings: Any = _positive(steps, "steps", int)
+    most: Any = _positive(limit, "limit", int)
     if far is crossings is most is budget is None:
         raise InvalidInput(
             "local_regions was given no radius, steps, limit or seconds; it needs at least one, as "

@@ -108,8 +108,7 @@ def sample_patterns(
             f"the network takes {network.d_in} inputs and the domain has {domain.d_in}; they must "
             "agree."
         )
-    count = _positive(n, "n", int)
-    assert count is not None
+    count: Any = _positive(n, "n", int)
     rng, net = np.random.default_rng(seed), network.astype(np.float64)
     found: dict[bytes, list] = {}
     n_bits = 0

@@ -196,5 +196,6 @@ def _line(regions: "LinearRegions", rows: list, facet: int) -> tuple[int, int, i
     side = -1 - facet
     end = regions.domain.low if side % 2 == 0 else regions.domain.high
     numerator, denominator = float(end[side // 2]).as_integer_ratio()
-    ahead = (denominator, 0) if side // 2 == 0 else (0, denominator)
-    return (*ahead, -numerator)
+    if side // 2 == 0:
+        return denominator, 0, -numerator
+    return 0, denominator, -numerator
