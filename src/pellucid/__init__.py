@@ -24,20 +24,29 @@ if TYPE_CHECKING:
     from .network import initialize as initialize
     from .network import load as load
     from .network import save as save
+    from .regions import BettiNumbers as BettiNumbers
     from .regions import Box as Box
     from .regions import DecisionBoundary as DecisionBoundary
     from .regions import Explanation as Explanation
     from .regions import Extremum as Extremum
     from .regions import LinearRegion as LinearRegion
     from .regions import LinearRegions as LinearRegions
+    from .regions import LocalRegions as LocalRegions
+    from .regions import PiecesAlong as PiecesAlong
     from .regions import Plane as Plane
     from .regions import Polyline as Polyline
+    from .regions import RegionsAlong as RegionsAlong
+    from .regions import SampledPatterns as SampledPatterns
     from .regions import Segment as Segment
     from .regions import Space as Space
+    from .regions import count_along as count_along
     from .regions import explain as explain
     from .regions import function_distance as function_distance
     from .regions import iter_linear_regions as iter_linear_regions
     from .regions import linear_regions as linear_regions
+    from .regions import linear_regions_along as linear_regions_along
+    from .regions import local_regions as local_regions
+    from .regions import sample_patterns as sample_patterns
     from .report import write_report as write_report
     from .training import Grid as Grid
     from .training import History as History
@@ -62,20 +71,29 @@ _PUBLIC = {
     "diagnosis": ("Recipe", "Verdict", "diagnose"),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
+        "BettiNumbers",
         "Box",
         "DecisionBoundary",
         "Explanation",
         "Extremum",
         "LinearRegion",
         "LinearRegions",
+        "LocalRegions",
+        "PiecesAlong",
         "Plane",
         "Polyline",
+        "RegionsAlong",
+        "SampledPatterns",
         "Segment",
         "Space",
+        "count_along",
         "explain",
         "function_distance",
         "iter_linear_regions",
         "linear_regions",
+        "linear_regions_along",
+        "local_regions",
+        "sample_patterns",
     ),
     "report": ("write_report",),
     "training": ("Grid", "History", "Run", "train", "train_many"),

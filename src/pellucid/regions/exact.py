@@ -96,14 +96,21 @@ class ExactMaps:
 
     def zero_on(self, packed: Array, switch: int) -> Array:
         """Which switches vanish wherever `switch` does, on the region with this pattern; bool."""
-        rows = self._switches(packed)
+        rows = self.switch_rows(packed)
         s = rows[switch]
         p = next((i for i, a in enumerate(s) if a), None)
         if p is None:
             return np.array([not any(t) for t in rows])
         return np.array([all(t[i] * s[p] == t[p] * s[i] for i in range(len(s))) for t in rows])
 
-    def _switches(self, packed: Array) -> list[list[int]]:
+    def output_row(self, packed: Array, output: int, level: float) -> list[int]:
+        """Output - level as an affine function, up to a positive factor."""
+        last = self.preactivations(packed)[-1]
+        shift = np.zeros(last.numbers.shape[1])
+        shift[-1] = -level
+        return list((Dyadic(last.numbers[output], last.shift) + Dyadic.of(shift)).numbers)
+
+    def switch_rows(self, packed: Array) -> list[list[int]]:
         """z - kink of every switch, each up to a positive factor."""
         rows = []
         for Z, pieces in zip(self.preactivations(packed), self.chain.pieces, strict=False):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .boundaries import DecisionBoundary
     from .quantities import Extremum
     from .refining import Cells
+    from .topology import BettiNumbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -284,6 +285,18 @@ class LinearRegions:
         from .quantities import lipschitz
 
         return lipschitz(self, norm)
+
+    def to_networkx(self) -> Any:
+        """Return the graph of regions that share a facet; nodes have `linear_region`."""
+        from .graph import region_graph
+
+        return region_graph(len(self), self.adjacency, {"linear_region": self.linear_region})
+
+    def betti_numbers(self, level: float = 0.0, output: int = 0) -> "BettiNumbers":
+        """Parts and holes of the set with f[output] <= level, in two dimensions, through GUDHI."""
+        from .topology import betti_numbers
+
+        return betti_numbers(self, float(level), operator.index(output))
 
     # ---- as a sequence and as a table
 
