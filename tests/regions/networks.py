@@ -15,8 +15,8 @@ COUNTS = {
 }
 
 
-def stored_network(name):
-    arrays = np.load(DATA / f"{name}.npz")
+def stored_network(name, folder=DATA):
+    arrays = np.load(folder / f"{name}.npz")
     n = sum(key.startswith("W") for key in arrays)
     W = [arrays[f"W{i + 1}"] for i in range(n)]
     return Network(W, [arrays[f"b{i + 1}"] for i in range(n)], ["relu"] * (n - 1))
