@@ -14,7 +14,7 @@ help:
 	@echo "make test    set up everything and run the tests"
 	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
-	@echo "make bench   time training against PyTorch and JAX (a quarter of an hour)"
+	@echo "make bench   time training and regions against their peers (half an hour)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
 	@echo "make format  let ruff format and sort"
 
@@ -56,7 +56,9 @@ sanitize:
 	tools/sanitize.sh $(SECONDS_EACH)
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/train.py
+	@missed=0; for what in train regions; do \
+	    $(BIN)/python benchmarks/$$what.py || missed=1; \
+	done; exit $$missed
 
 clean:
 	rm -rf build site $(VENV)

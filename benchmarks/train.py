@@ -11,80 +11,36 @@ moments and judges nothing; `--write` puts the table into benchmarks/RESULTS.md.
 """
 
 import argparse
-import json
-import os
-import subprocess
 import sys
-import tempfile
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
+from processes import leave_out_unwanted, run, versions
 from results import machine, write_section
 from training.rows import Row, table
 
-HERE = Path(__file__).resolve().parent
+PROGRAMS = "torch", "jax", "numpy"
 #: processors of each part
 PARTS = {"spirals": 1, "digits": 1, "large": 1, "grid": 2, "isa": 1, "memory": 2, "multistart": 1}
-#: would slow the BLAS of the peers, or choose the kernel's instruction set for us
-UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PELLUCID_ISA")
-
-
-def environment(threads: int) -> dict[str, str]:
-    """What a part runs in."""
-    counts = {f"{library}_NUM_THREADS": str(threads) for library in ("OMP", "OPENBLAS", "MKL")}
-    one = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    return os.environ | counts | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": one if threads == 1 else ""}
-
-
-def run(processors: int, threads: int, request: dict[str, Any]) -> dict[str, Any]:
-    """One process on the last so many of our processors; its answer."""
-    affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder) / "answer.json"
-        command = [sys.executable, "-m", "training", str(answer), json.dumps(request)]
-        try:
-            if affinity:
-                os.sched_setaffinity(0, sorted(affinity)[-processors:])
-            done = subprocess.run(command, cwd=HERE, env=environment(threads))
-        finally:
-            if affinity:
-                os.sched_setaffinity(0, affinity)
-        if done.returncode:
-            sys.exit(f"stopped at {', '.join(request['parts']) or 'the floor'}")
-        return json.loads(answer.read_text())
 
 
 def measure(parts: list[str], quick: bool, repeats: int) -> tuple[list[Row], list[str]]:
     """The rows of the parts, and what was said about them."""
     if quick:
-        answers = [run(2, 1, {"parts": parts, "quick": True, "repeats": 1, "rate": 0})]
+        answers = [run("training", 2, 1, {"parts": parts, "quick": True, "repeats": 1, "rate": 0})]
         said = []
     else:
-        floor = run(1, 1, {"parts": [], "quick": False, "repeats": 0, "rate": 0})
+        floor = run("training", 1, 1, {"parts": [], "quick": False, "repeats": 0, "rate": 0})
         rates = ", ".join(f"{rate / 1e9:.0f} at {n}" for n, rate in floor["rates"].items())
         said = [f"sgemm on one core, GFLOP/s by size: {rates}; the floor is the best of them"]
         answers = []
         for name in parts:
             print(f"{name} ...", file=sys.stderr)
             request = {"parts": [name], "quick": False, "repeats": repeats, "rate": floor["rate"]}
-            answers.append(run(PARTS[name], PARTS[name], request))
+            answers.append(run("training", PARTS[name], PARTS[name], request))
     rows = [Row(**row) for answer in answers for row in answer["rows"]]
     if quick:
         rows = [replace(row, asked=None) for row in rows]
     return rows, said + [line for answer in answers for line in answer["said"]]
-
-
-def versions() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = []
-    for name in ("torch", "jax", "numpy"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"no {name}")
-    return ", ".join(found)
 
 
 def main() -> None:
@@ -98,12 +54,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.write and (arguments.only or arguments.quick):
         parser.error("--write is for the whole table, without --only and --quick")
-    for name in UNWANTED:
-        if os.environ.pop(name, None) is not None:
-            print(f"{name} is set; the benchmark runs without it", file=sys.stderr)
+    leave_out_unwanted()
     rows, said = measure(arguments.only or list(PARTS), arguments.quick, arguments.repeats)
     length = "one short run" if arguments.quick else f"median of {arguments.repeats} runs"
-    about = f"{machine()}, {versions()}; {length}"
+    about = f"{machine()}, {versions(*PROGRAMS)}; {length}"
     about += "; one thread on one processor where the row does not say two"
     text = "\n".join([about, "", table(rows), "", *(f"- {line}" for line in said)])
     print(text)

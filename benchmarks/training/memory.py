@@ -5,11 +5,11 @@
 prints the peak of the resident set in MiB, the interpreter and its imports included.
 """
 
-import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
+
+from resident import peak
 
 HERE = Path(__file__).resolve().parent.parent
 
@@ -19,16 +19,6 @@ def peak_of_grid(networks: int, steps: int) -> float:
     command = [sys.executable, "-m", "training.memory", str(networks), str(steps)]
     done = subprocess.run(command, cwd=HERE, check=True, capture_output=True, text=True)
     return float(done.stdout)
-
-
-def peak() -> float:
-    """MiB that this process had in memory at most."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
-        if found:
-            return int(found[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
