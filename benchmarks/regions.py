@@ -26,10 +26,11 @@ PROGRAMS = "regioncam", "affinitree", "relucent", "gurobipy", "numpy"
 def measure(parts: list[str], quick: bool, repeats: int) -> tuple[list[Row], list[str], list[str]]:
     """The rows of the parts, what was said about them, and what was wrong."""
     answers = []
-    for name in parts:
-        print(f"{name} ...", file=sys.stderr)
-        request = {"parts": [name], "quick": quick, "repeats": 1 if quick else repeats}
-        answers.append(run("region_peers", 2 if name == "threads" else 1, 1, request))
+    for some in [parts] if quick else [[name] for name in parts]:
+        print(f"{', '.join(some)} ...", file=sys.stderr)
+        processors = 2 if "threads" in some else 1
+        request = {"parts": some, "quick": quick, "repeats": 1 if quick else repeats}
+        answers.append(run("region_peers", processors, 1, request))
     rows = [Row(**row) for answer in answers for row in answer["rows"]]
     if quick:
         rows = [replace(row, asked=None) for row in rows]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from resident import peak
+from resident import forget_peak, peak
 
 HERE = Path(__file__).resolve().parent.parent
 
@@ -46,12 +46,13 @@ def main() -> None:
     regions(stored("a_he_8x8x8"), count_only=not keep)  # what is loaded at the first call
     assert work.network.d_in == work.d_in
     gc.collect()
-    before = peak()
+    top = peak()
+    before = forget_peak()
     found = regions(work, count_only=not keep)
     after = peak()
     arrays = ("packed_patterns", "vertices", "offsets", "facets", "facet_offsets", "tight")
     kept = {id(a): a.nbytes for a in (vars(found).get(name) for name in arrays) if a is not None}
-    growth, top = (after - before) * 2**20, after * 2**20
+    growth, top = (after - before) * 2**20, max(after, top) * 2**20
     print(json.dumps([found.n_activation_regions, sum(kept.values()), int(growth), int(top)]))
 
 
