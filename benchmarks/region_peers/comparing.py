@@ -5,7 +5,7 @@ from functools import partial
 
 from . import ours, peers
 from .rows import Part, Row
-from .timing import Timed, in_turn
+from .timing import Timed, in_turn, once
 from .works import Work
 
 #: (what is returned, the peer, how many times faster)
@@ -19,19 +19,20 @@ def compare(
     programs: dict[str, Callable[[], int]] = {
         name: partial(ours.RETURNED[name], work) for name in returned
     }
-    counts = {"Pellucid": check(part, work)}
+    counts, warm = {"Pellucid": check(part, work)}, {}
     for name in against:
         search = peers.program(name, work)
         if search is None:
             continue
         try:
-            counts[peers.named(name)] = search()
+            warm[name] = once(search)
         except Exception as error:  # a peer may raise what it likes
             part.said.append(f"{work.name}: {peers.named(name)} raises {_one_line(error)}")
         else:
             programs[name] = search
+            counts[peers.named(name)] = warm[name].result
     part.said.append(f"{work.name}: {_told(counts, work.known)}")
-    timed = in_turn(programs, part.repeats, part.patience)
+    timed = in_turn(programs, part.repeats, part.patience, warm)
     n = counts["Pellucid"]
     for what in returned:
         mine = timed[what].seconds

@@ -9,7 +9,7 @@ from .memory import beyond_the_arrays, growth_while_counting
 from .ours import ALL, COUNT, FACETS, PIECES, POLYGONS, VERTICES
 from .peers import AFFINITREE, REGIONCAM, RELUCENT
 from .rows import Part, Row
-from .timing import in_turn
+from .timing import in_turn, once
 from .works import Work, he_normal, on_a_segment, stored, tent
 
 
@@ -24,17 +24,20 @@ def measure_plane(part: Part) -> None:
         seconds, n = timed[POLYGONS].seconds, timed[POLYGONS].result
         if name == "a_he_128x128":
             part.rate(work, POLYGONS, n, seconds, 2e6)
-        first_regions(part, work, n, seconds)
+        if name != "a_he_256x256":
+            first_regions(part, work, n, seconds)
 
 
 def first_regions(part: Part, work: Work, n: int, seconds: float) -> None:
     """Against the start of relucent's search, by regions a second: all of it takes minutes."""
     at_most = 5 if part.quick else 100
-    text = f"{peers.named(RELUCENT)}, its first {at_most} regions, by regions a second"
+    text = (
+        f"{peers.named(RELUCENT)}, its first {at_most} regions with its start, by regions a second"
+    )
     search = peers.relucent_of(work, at_most)
     theirs = ratio = None
     if search is not None:
-        done = in_turn({RELUCENT: search}, 1, 0.0)[RELUCENT]
+        done = once(search)
         theirs = done.seconds
         ratio = (theirs / done.result) / (seconds / n)
     of = {"against": text, "theirs": theirs, "measured": ratio, "asked": 1000}
@@ -163,8 +166,8 @@ def largest_within(part: Part, seconds: float, width: int) -> None:
     while True:
         width = width * 3 // 2 if width & (width - 1) == 0 else width * 4 // 3
         work = he_normal([2, width, width, 1])
-        done = in_turn({COUNT: partial(ours.regions, work, count_only=True, seconds=seconds)}, 0, 0)
-        found, taken = done[COUNT].result, done[COUNT].seconds
+        done = once(partial(ours.regions, work, count_only=True, seconds=seconds))
+        found, taken = done.result, done.seconds
         if not found.complete or taken > seconds:
             break
         last = work, found.n_activation_regions, taken

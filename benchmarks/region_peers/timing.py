@@ -18,29 +18,30 @@ class Timed:
     result: Any
 
 
+def once(program: Callable[[], Any]) -> Timed:
+    """One call; giving back what it found is not timed."""
+    start = time.perf_counter()
+    result = program()
+    return Timed(time.perf_counter() - start, result)
+
+
 def in_turn(
-    programs: Mapping[str, Callable[[], Any]], repeats: int, patience: float
+    programs: Mapping[str, Callable[[], Any]],
+    repeats: int,
+    patience: float,
+    warm: Mapping[str, Timed] | None = None,
 ) -> dict[str, Timed]:
     """Time the programs, one after the other, so many times.
 
-    Each is run once before, to warm up; one that took longer than `patience` then is not run again.
-    Short ones are called as often as it takes. Giving back what they found is not timed.
+    Each is run once before, to warm up, if that is not in `warm`; one that took longer than
+    `patience` then is not run again. Short ones are called as often as it takes.
     """
-    results, times, calls = {}, {}, {}
-    for name, program in programs.items():
-        seconds, results[name] = _once(program)
-        times[name] = [seconds] if seconds > patience else []
-        calls[name] = max(1, int(SHORTEST / seconds))
+    first = {name: (warm or {}).get(name) or once(of) for name, of in programs.items()}
+    slow = {name for name, timed in first.items() if timed.seconds > patience or not repeats}
+    times = {name: [timed.seconds] if name in slow else [] for name, timed in first.items()}
     for _ in range(repeats):
-        for name, program in programs.items():
-            if times[name][:1] > [patience]:
-                continue
-            taken = [_once(program)[0] for _ in range(calls[name])]
+        for name in [name for name in programs if name not in slow]:
+            calls = max(1, int(SHORTEST / first[name].seconds))
+            taken = [once(programs[name]).seconds for _ in range(calls)]
             times[name].append(statistics.fmean(taken))
-    return {name: Timed(statistics.median(times[name]), results[name]) for name in programs}
-
-
-def _once(program: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = program()
-    return time.perf_counter() - start, result
+    return {name: Timed(statistics.median(times[name]), first[name].result) for name in programs}
