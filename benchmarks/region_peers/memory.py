@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 from resident import forget_peak, peak
 
 HERE = Path(__file__).resolve().parent.parent
@@ -50,8 +51,8 @@ def main() -> None:
     before = forget_peak()
     found = regions(work, count_only=not keep)
     after = peak()
-    arrays = ("packed_patterns", "vertices", "offsets", "facets", "facet_offsets", "tight")
-    kept = {id(a): a.nbytes for a in (vars(found).get(name) for name in arrays) if a is not None}
+    held = [*vars(found).values(), *(vars(found.corners).values() if found.corners else [])]
+    kept = {id(array): array.nbytes for array in held if isinstance(array, np.ndarray)}
     growth, top = (after - before) * 2**20, max(after, top) * 2**20
     print(json.dumps([found.n_activation_regions, sum(kept.values()), int(growth), int(top)]))
 

@@ -14,8 +14,9 @@ COUNTS = {
     for name, of in json.loads((DATA / file).read_text()).items()
     if "activation_regions" in of
 }
+HIGH = ("_6in_", "_8in_", "_10in_")
 #: few enough, in few enough dimensions, for the volume of each region
-WHOLE = [name for name, n in COUNTS.items() if n < 5000 and not {"6in", "8in"} & {*name.split("_")}]
+WHOLE = [name for name in COUNTS if COUNTS[name] < 5000 and not any(d in name for d in HIGH)]
 COUNTED = [name for name in COUNTS if name not in WHOLE]
 DEGENERATE = [name for name in COUNTS if name.startswith("g_")]
 
