@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
+from pellucid import local_regions
+
 from . import ours, peers
 from .comparing import check, compare
 from .memory import beyond_the_arrays, growth_while_counting
@@ -10,7 +12,7 @@ from .ours import ALL, COUNT, FACETS, PIECES, POLYGONS, VERTICES
 from .peers import AFFINITREE, REGIONCAM, RELUCENT
 from .rows import Part, Row
 from .timing import in_turn, once
-from .works import Work, he_normal, on_a_segment, stored, tent
+from .works import Work, digit_classifier, he_normal, on_a_segment, stored, tent
 
 
 def measure_plane(part: Part) -> None:
@@ -147,6 +149,26 @@ def measure_threads(part: Part) -> None:
         part.add(work, f"{what}, two threads", timed["one"].result, two, asked=1.7, **of)
 
 
+def measure_local(part: Part) -> None:
+    """Regions around images, in 784 dimensions: each is proved to occur."""
+    network, images = digit_classifier()
+    each = 20 if part.quick else 1000
+    images = images[:2] if part.quick else images
+
+    def search() -> int:
+        found = [local_regions(network, x, limit=each) for x in images]
+        if not all(some.certified and len(some) == each for some in found):
+            part.wrong.append("around an image there are fewer regions, or one is not proved")
+        return sum(map(len, found))
+
+    done = once(search)
+    work = f"784-30-20-10, trained: {each:,} regions around each of {len(images)} images"
+    limit = {"measured": done.seconds, "unit": "s", "asked": 60.0, "at_most": True}
+    part.rows.append(
+        Row(work, "patterns and points", done.result, done.seconds, "a minute", **limit)
+    )
+
+
 def measure_large(part: Part) -> None:
     """More than a million regions, counted; then ever wider networks, up to a minute."""
     width = 64 if part.quick else 1024
@@ -187,5 +209,6 @@ MEASURES: dict[str, Callable[[Part], None]] = {
     "segment": measure_segment,
     "memory": measure_memory,
     "threads": measure_threads,
+    "local": measure_local,
     "large": measure_large,
 }

@@ -10,7 +10,8 @@ import numpy as np
 import pellucid
 from pellucid import Box, Segment
 
-STORED = Path(__file__).resolve().parents[2] / "tests" / "data" / "geometry"
+DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
+STORED = DATA / "geometry"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,20 @@ def stored(name: str) -> Work:
     b = tuple(arrays[f"b{i}"] for i in layers)
     kind = {"he": "He-normal", "def": "PyTorch's default"}[name.split("_")[1]]
     return Work(f"{_widths(W)}, {kind}, on {_told(domain)}", W, b, domain, _counts().get(name))
+
+
+def digit_classifier() -> tuple[pellucid.Network, np.ndarray]:
+    """A published classifier of MNIST's digits, and 100 images for it, (100, 784).
+
+    The images are scikit-learn's, of 8 by 8 pixels, enlarged to 28 by 28.
+    """
+    from sklearn.datasets import load_digits
+
+    arrays = np.load(DATA / "published" / "mnist_1000.npz")
+    W, b = ([arrays[f"{letter}{i}"] for i in (1, 2, 3)] for letter in "Wb")
+    small = load_digits().images[:100] / 16
+    large = np.pad(small.repeat(3, axis=1).repeat(3, axis=2), ((0, 0), (2, 2), (2, 2)))
+    return pellucid.Network(W, b, ["relu", "relu"]), large.reshape(100, 784)
 
 
 def he_normal(widths: list[int], side: float = 2.0) -> Work:
