@@ -58,6 +58,7 @@ void finite(const double* values, size_t n, const std::string& what) {
 // Signals, and the end of the time that was given.
 struct Poll {
     double seconds;  // 0: for ever
+    nb::object ask;  // called now and then; true: end. Or None
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     bool interrupted = false;
 
@@ -67,7 +68,12 @@ struct Poll {
         if (poll.seconds > 0 && passed.count() > poll.seconds) return true;
         nb::gil_scoped_acquire held;
         poll.interrupted = poll.interrupted || PyErr_CheckSignals() != 0;
-        return poll.interrupted;
+        if (poll.interrupted || poll.ask.is_none()) return poll.interrupted;
+        nb::handle answer = PyObject_CallNoArgs(poll.ask.ptr());
+        poll.interrupted = !answer.is_valid();  // it raised
+        const bool end = poll.interrupted || PyObject_IsTrue(answer.ptr()) == 1;
+        answer.dec_ref();
+        return end;
     }
 };
 
@@ -145,6 +151,7 @@ struct Batches {
 
     static bool take(void* data, RegionOutput& output) {
         Batches& self = *static_cast<Batches*>(data);
+        if (self.failure) return false;
         if (self.again > 0) return --self.again, true;
         const nb::gil_scoped_acquire held;
         try {
@@ -182,6 +189,7 @@ struct Options {
     int32_t threads;
     nb::object sink;  // called with every `batch` regions, in place of all at the end; or None
     int64_t batch;
+    nb::object ask;  // called now and then; true: end
 };
 
 // Runs the first kernel that has enough dimensions, and the next where a cell has too many facets;
@@ -190,7 +198,7 @@ template <class Pack>
 nb::tuple search(const RegionKernel* first, const RegionKernel* last, RegionProblem problem,
                  const Options& options, Pack pack) {
     const RegionKernel* kernel = first;
-    auto batch = [&](RegionOutput& out) { return answer(out, problem, true, pack(*kernel, out)); };
+    auto batch = [&](RegionOutput& out) { return answer(out, problem, false, pack(*kernel, out)); };
     Batches<decltype(batch)> batches{options.sink, batch};
     if (!options.sink.is_none()) {
         need(options.batch > 0 && options.threads == 1 && options.limit == 0, "batches");
@@ -198,7 +206,7 @@ nb::tuple search(const RegionKernel* first, const RegionKernel* last, RegionProb
     }
     std::unique_ptr<RegionResult> result;
     need(options.limit >= 0 && options.threads >= 1, "limit, threads");
-    Poll poll{options.seconds};
+    Poll poll{options.seconds, options.ask};
     for (; kernel != last; ++kernel) {
         if (kernel->d < problem.domain.d) continue;
         result = std::make_unique<RegionResult>();
@@ -211,6 +219,9 @@ nb::tuple search(const RegionKernel* first, const RegionKernel* last, RegionProb
         if (batches.failure) std::rethrow_exception(batches.failure);
         if (poll.interrupted) throw nb::python_error();
         if (result->stopped == Stop::out_of_memory) throw std::bad_alloc();
+        if (result->stopped == Stop::too_deep)
+            throw nb::value_error("more cuts lie within each other than the stack holds (thousands of "
+                                  "nearly parallel hyperplanes); take fewer units or a smaller domain");
         if (result->stopped == Stop::too_many_facets) continue;
         RegionOutput& out = result->regions;
         return answer(out, problem, result->complete, pack(*kernel, out));
@@ -223,7 +234,7 @@ nb::tuple plane(const std::vector<Matrix>& W, const std::vector<Vector>& b,
                 const std::vector<std::vector<double>>& slopes,
                 const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
                 Vector low, Vector high, bool exact, int wanted, int64_t limit, double seconds,
-                int32_t threads, nb::object sink, int64_t batch) {
+                int32_t threads, nb::object sink, int64_t batch, nb::object ask) {
     need(axes.shape(0) == 2, "a plane has two axes");
     need(wanted == int(Wanted::count) || wanted == int(Wanted::vertices), "wanted");
     const Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high,
@@ -235,7 +246,7 @@ nb::tuple plane(const std::vector<Matrix>& W, const std::vector<Vector>& b,
             found = array<int32_t>(out.incidence, {size_t(out.vertices)});
         return nb::make_tuple(found);
     };
-    return search(kernel, kernel + 1, given.problem, {limit, seconds, threads, sink, batch}, edges);
+    return search(kernel, kernel + 1, given.problem, {limit, seconds, threads, sink, batch, ask}, edges);
 }
 
 nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
@@ -243,7 +254,7 @@ nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
               const std::vector<std::vector<double>>& slopes,
               const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
               Matrix rest, Vector low, Vector high, bool exact, int wanted, int64_t limit,
-              double seconds, int32_t threads, nb::object sink, int64_t batch) {
+              double seconds, int32_t threads, nb::object sink, int64_t batch, nb::object ask) {
     const bool allowed = wanted == int(Wanted::patterns) && axes.shape(0) > 1;
     need(allowed || wanted == int(Wanted::count) || wanted == int(Wanted::vertices), "wanted");
     Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high, exact,
@@ -264,7 +275,7 @@ nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
         return nb::make_tuple(arrays[0], arrays[1], arrays[2]);
     };
     return search(first, first + N_BOX_KERNELS, given.problem,
-                  {limit, seconds, threads, sink, batch}, facets);
+                  {limit, seconds, threads, sink, batch, ask}, facets);
 }
 
 }  // namespace
@@ -278,10 +289,12 @@ NB_MODULE(_regions, m) {
     m.def("instruction_sets", &instruction_sets);
     m.def("subdivide_plane", &plane, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a,
           "intercepts"_a, "origin"_a, "axes"_a, "low"_a, "high"_a, "exact"_a, "wanted"_a,
-          "limit"_a, "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a);
+          "limit"_a, "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a,
+          "ask"_a.none());
     m.def("subdivide_box", &box, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
           "origin"_a, "axes"_a, "rest"_a, "low"_a, "high"_a, "exact"_a, "wanted"_a, "limit"_a,
-          "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a);
+          "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a,
+          "ask"_a.none());
     m.def("box_volumes", [](Matrix vertices, Offsets offsets, Words tight) {
         const size_t n = offsets.shape(0) - 1, d = vertices.shape(1);
         need(offsets.shape(0) >= 1 && d >= 1 && d <= 15 && tight.shape(0) == vertices.shape(0),
@@ -291,8 +304,11 @@ NB_MODULE(_regions, m) {
                      offsets.data()[i + 1] <= int64_t(vertices.shape(0)), "offsets");
         Growing volumes;
         if (!volumes.reserve((n + 1) * sizeof(double))) throw std::bad_alloc();
-        box_volumes(int64_t(n), int(d), int(tight.shape(1)), vertices.data(), offsets.data(),
+        {
+            const nb::gil_scoped_release released;
+            box_volumes(int64_t(n), int(d), int(tight.shape(1)), vertices.data(), offsets.data(),
                     tight.data(), static_cast<double*>(volumes.data));
+        }
         return array<double>(volumes, {n});
     });
     // For the tests of predicates: sign of det [rows] of k x k numbers, and of sum of a_i b_i.

@@ -25,7 +25,9 @@
 // (3) Evaluation: with m = max(|a|, |c| + |kink|) over the layer and X = |x_1| + ... + |x_d| + 1,
 //     |s_float(v) - s_true(V)| <= d (m + err) delta + (err + (d + 3) u m) X.
 // Where |s_float| exceeds (3) its sign is proved. Products that underflow lose at most 2^-1075 each;
-// 1e-280 in err and in (3) covers them. Overflow makes the bound infinite or NaN: it never passes.
+// 1e-280 in err and in (3) covers them; in (2), where they are divided, Cramer is not used if products
+// of coefficients may be below 1e-280. Where M times a coordinate may overflow err is infinite: the
+// bound never passes.
 //
 // THE FALLBACK recomposes the two lines and the switch from the stored weights under the cell's
 // pattern, and takes the sign of a 3 x 3 and of a 2 x 2 determinant, all in Dyadic numbers. It

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -217,16 +218,20 @@ void Run::run(int32_t threads, RegionResult* result) {
     n_tasks_ = kernel_.prepare(main.subdivision, &first);
     if (problem_.sink.take) first.hand_over_at = problem_.sink.batch;
     found_.assign(size_t(n_tasks_), -1);
+    threads = int32_t(std::min<int64_t>(threads, n_tasks_));
     separate_ = threads > 1 && n_tasks_ > 1 && !counting();
     // Threads cost more than a small subdivision.
     work(main.subdivision, workers[0], threads > 1 ? 2000 : INT64_MAX);
     if (threads > 1 && next_ < n_tasks_) {
         std::vector<std::thread> others;
-        for (int32_t i = 1; i < threads; ++i)
-            others.emplace_back([this, &worker = workers[size_t(i)]] {
-                const Owned own(kernel_, problem_, stop_, false);
-                if (own.subdivision) work(own.subdivision, worker, INT64_MAX);
-            });
+        try {
+            for (int32_t i = 1; i < threads; ++i)
+                others.emplace_back([this, &worker = workers[size_t(i)]] {
+                    const Owned own(kernel_, problem_, stop_, false);
+                    if (own.subdivision) work(own.subdivision, worker, INT64_MAX);
+                });
+        } catch (const std::system_error&) {  // no more threads: those that there are do the work
+        }
         work(main.subdivision, workers[0], INT64_MAX);
         for (std::thread& thread : others) thread.join();
     }
@@ -240,9 +245,10 @@ void Run::run(int32_t threads, RegionResult* result) {
         add_decisions(worker.all, to);
         if (&worker.all != &first) to.regions += worker.all.regions;  // counts
     }
-    if (problem_.sink.take && to.regions > 0 && !hand_over(problem_.sink, to))
-        stop_.value.store(int(Stop::asked));
     result->stopped = Stop(stop_.value.load());
+    const bool whole = result->stopped == Stop::none || result->stopped == Stop::asked;
+    if (whole && problem_.sink.take && to.regions > 0 && !hand_over(problem_.sink, to))
+        result->stopped = Stop::asked;
     result->complete = result->stopped == Stop::none && (limit_ == 0 || to.regions <= limit_);
     if (limit_ > 0 && to.regions > limit_) {
         to.regions = limit_;

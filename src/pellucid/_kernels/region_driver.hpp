@@ -69,8 +69,11 @@ struct RegionProblem {
     RegionSink sink = {};  // with one thread
 };
 
-// too_many_facets: a cell has more than the kernel has bits for.
-enum class Stop : int { none, asked, out_of_memory, too_many_facets };
+// too_many_facets: a cell has more than the kernel has bits for. too_deep: more cuts lie within each
+// other than the stack holds.
+enum class Stop : int { none, asked, out_of_memory, too_many_facets, too_deep };
+
+constexpr int64_t STACK = 5 << 20;  // bytes that a search may use of a thread's 8 MiB
 
 // A subdivision as one thread sees it; made and used through the functions of its instruction set.
 struct AnySubdivision {};

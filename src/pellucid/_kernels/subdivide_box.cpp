@@ -62,6 +62,7 @@ template <int DIM, int WORDS>
 void Box<DIM, WORDS>::collect(int32_t layer, const Cell<WORDS>& cell, int64_t rest,
                               int64_t rest_end) {
     Tasks<DIM, WORDS>& to = *next_tasks_;
+    this->worked(1);
     const Task<WORDS> task{layer, cell, to.corners.size, to.planes.size, to.rest.size,
                            rest_end - rest, to.words.size};
     bool ok = to.tasks.push(task) && to.corners.room(cell.n) && to.points.room(cell.n) &&
@@ -136,6 +137,7 @@ void Box<DIM, WORDS>::run(const Box& from, int64_t index, int64_t limit, RegionO
     const Task<WORDS>& task = tasks.tasks[index];
     out_ = out;
     limit_ = limit > 0 ? out->regions + limit : 0;
+    this->on_stack(true);
     stopped_ = stop_->value.load() != int(Stop::none);
     corners_.size = points_.size = candidates_.size = 0;
     if (stopped_) return;

@@ -35,6 +35,7 @@ void Subdivision::emit(int64_t begin, int64_t n) {
 
 void Subdivision::collect(int32_t layer, int64_t begin, int64_t n, int64_t rest, int64_t rest_end) {
     Tasks& to = *next_tasks_;
+    worked(1);
     const Task task{layer, to.vertices.size, n, to.lines.size, lines_.size, to.rest.size,
                     rest_end - rest, to.words.size};
     bool ok = to.tasks.push(task) && to.vertices.room(n) && to.lines.room(lines_.size) &&
@@ -89,6 +90,7 @@ void Subdivision::run(const Subdivision& from, int64_t index, int64_t limit, Reg
     const Task& task = tasks.tasks[index];
     out_ = out;
     limit_ = limit > 0 ? out->regions + limit : 0;
+    on_stack(true);
     stopped_ = stop_->value.load() != int(Stop::none);
     cells_.size = lines_.size = candidates_.size = 0;
     if (stopped_) return;

@@ -48,10 +48,11 @@ class _Options:
     limit: int
     seconds: float
     threads: int
-    batch: int
+    batch: int = 0
+    ask: Callable[[], bool] | None = None
 
     @staticmethod
-    def of(exact, wanted, limit, seconds, threads, batch) -> "_Options":
+    def of(exact, wanted, limit, seconds, threads, batch=0, ask=None) -> "_Options":
         return _Options(
             exact=exact,
             wanted=wanted,
@@ -59,6 +60,7 @@ class _Options:
             seconds=0.0 if seconds is None else float(seconds),
             threads=max(1, int(threads)),
             batch=int(batch),
+            ask=ask,
         )
 
     @property
@@ -69,7 +71,7 @@ class _Options:
         """What a compiled function gives; the batches go to the sink before."""
         settings = self.exact, self.wanted, self.limit, self.seconds, self.threads
         receive = None if sink is None else lambda *batch: sink(give(*batch))
-        return give(*_call(function, *arguments, *settings, receive, self.batch))
+        return give(*_call(function, *arguments, *settings, receive, self.batch, self.ask))
 
 
 def subdivide_plane(
@@ -90,6 +92,7 @@ def subdivide_plane(
     engine: str = "auto",
     sink: Sink | None = None,
     batch: int = 100_000,
+    ask: Callable[[], bool] | None = None,
 ) -> PlaneRegions:
     """All activation regions of the hidden layers (W, b, pieces) on a rectangle in a plane.
 
@@ -103,7 +106,8 @@ def subdivide_plane(
     ``engine``: "kernel" (compiled), "reference" (the twin in exact rational numbers, for small
     networks) or "auto" (the kernel where it is built, else the twin with a warning). ``sink`` is
     called with every ``batch`` regions as they are found, on one thread and without limit; none
-    are left for the result then.
+    are left for the result then. Where ``ask`` is given, it is called now and then, and True ends
+    the search.
 
     Raises InvalidInput where shapes differ or a number is not finite, and MissingDependency for
     engine="kernel" where no compiler built the kernel.
@@ -111,7 +115,7 @@ def subdivide_plane(
     network = _network(weights, biases, pieces)
     plane = tuple(_float64(x) for x in (origin, u, v, low, high))
     wanted = COUNT if count_only else VERTICES
-    options = _Options.of(exact, wanted, limit, seconds, threads, batch)
+    options = _Options.of(exact, wanted, limit, seconds, threads, batch, ask)
     module = _choose(engine)
     if module is None:
         return _reference(reference_plane, network, plane, options, sink)
@@ -148,6 +152,7 @@ def subdivide_box(
     engine: str = "auto",
     sink: Sink | None = None,
     batch: int = 100_000,
+    ask: Callable[[], bool] | None = None,
 ) -> BoxRegions:
     """All activation regions of the hidden layers (W, b, pieces) in a box of 1 to 15 dimensions.
 
@@ -173,7 +178,7 @@ def subdivide_box(
     domain = start, directions, shadow, _float64(low), _float64(high)
     without = PATTERNS if d > 1 else VERTICES  # the ends of a piece are its facets
     wanted = COUNT if count_only else VERTICES if with_vertices else without
-    options = _Options.of(exact, wanted, limit, seconds, threads, batch)
+    options = _Options.of(exact, wanted, limit, seconds, threads, batch, ask)
     return _box(network, domain, options, engine, sink)
 
 
@@ -210,7 +215,7 @@ def subdivide_segment(
         raise InvalidInput("a and b are the same point; a segment needs two.")
     domain = start, step[None], rest[None], np.zeros(1), np.ones(1)
     wanted = COUNT if count_only else VERTICES
-    options = _Options.of(exact, wanted, limit, seconds, threads, 0)
+    options = _Options.of(exact, wanted, limit, seconds, threads)
     regions = _box(network, domain, options, engine, None)
     t = switches = None
     if regions.vertices is not None and regions.tight is not None and regions.facets is not None:

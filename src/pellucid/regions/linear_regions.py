@@ -4,6 +4,7 @@ import os
 import queue
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
@@ -76,16 +77,14 @@ def iter_linear_regions(
     domain: Domain,
     *,
     batch: SupportsIndex = 100_000,
-    seconds: SupportsFloat | None = None,
     exact: bool = True,
 ) -> Iterator[LinearRegions]:
     """The regions of `linear_regions` in batches, while they are being found, on one thread.
 
     Each batch is a LinearRegions of at most about ``batch`` regions, so that memory does not grow
-    with their number; no region comes twice. To stop early, leave the loop. Counts of linear
-    regions and affine maps, and adjacency, are those within a batch. Signs decided are told
-    from the beginning of the search on. Where ``seconds`` ends the search, the last batch has
-    complete=False and may be empty.
+    with their number; no region comes twice. A batch is a part: its `complete` is False, and its
+    counts of linear regions and affine maps, adjacency and boundaries are those within it. Signs
+    decided are told from the beginning of the search on. To stop early, leave the loop.
 
     Raises as `linear_regions` does.
     """
@@ -93,9 +92,7 @@ def iter_linear_regions(
     if isinstance(domain, Space):
         raise InvalidInput("the regions of a Space do not come in batches; use a Box.")
     size = _positive(batch, "batch", int) or 100_000
-    seconds = _positive(seconds, "seconds", float)
-    options = {"exact": exact, "seconds": seconds, "threads": 1, "batch": size}
-    return _batches(network, chain, domain, options)
+    return _batches(network, chain, domain, {"exact": exact, "seconds": None, "batch": size})
 
 
 def _batches(network: Network, chain: Chain, domain: Domain, options: dict) -> Iterator:
@@ -103,8 +100,11 @@ def _batches(network: Network, chain: Chain, domain: Domain, options: dict) -> I
     ready: queue.Queue = queue.Queue(maxsize=2)
     closed = threading.Event()
 
+    def nobody_waits() -> bool:
+        return closed.is_set() or not threading.main_thread().is_alive()
+
     def put(item: object) -> None:
-        while not closed.is_set():
+        while not nobody_waits():
             try:
                 return ready.put(item, timeout=0.1)
             except queue.Full:
@@ -112,28 +112,26 @@ def _batches(network: Network, chain: Chain, domain: Domain, options: dict) -> I
         raise _Closed
 
     def search() -> None:
-        try:
-            put(_search(network, chain, domain, options | {"sink": put}))
-        except _Closed:
-            pass
-        except BaseException as error:
-            put(error)
+        with suppress(_Closed):
+            try:
+                _search(network, chain, domain, options | {"sink": put, "ask": nobody_waits})
+                put(None)
+            except Exception as error:
+                put(error)
 
-    thread = threading.Thread(target=search, name="iter_linear_regions", daemon=True)
+    thread = threading.Thread(target=search, name="iter_linear_regions")
     thread.start()
     try:
-        while isinstance(item := ready.get(), LinearRegions) and len(item):
+        while isinstance(item := ready.get(), LinearRegions):
             yield item
-        if isinstance(item, BaseException):
+        if item is not None:
             raise item
-        if not item.complete:
-            yield item
     finally:
         closed.set()
         thread.join()
 
 
-class _Closed(Exception):
+class _Closed(BaseException):
     """Nobody waits for the next batch."""
 
 

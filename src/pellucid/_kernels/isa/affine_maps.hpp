@@ -142,6 +142,7 @@ inline double spectral_bound(const Columns& layer, double* G) {
             for (int d = 0; d < D; ++d) total += sum[d];
         }
     }
+    if (!(total > 1e-250)) return UP * __builtin_sqrt(square);  // eighth powers of weights underflow
     return UP * __builtin_sqrt(__builtin_sqrt(__builtin_sqrt(total) + 1e-9 * square * square));
 }
 
@@ -149,7 +150,7 @@ inline double spectral_bound(const Columns& layer, double* G) {
 template <int DIM>
 inline void accumulate(AffineMap<DIM>& map, const Columns& layer, const AffineMap<DIM>& before,
                        double steepest_before, const Term<DIM>* terms, int64_t n_terms, double sum_terms,
-                       double largest_term, bool fresh) {
+                       double largest_term, bool fresh, double reach) {
     const double start = fresh ? layer.b_largest : larger(map.largest, map.largest_c);
     const double* from_c = fresh ? layer.b : map.c;
     vd top{}, top_c{};
@@ -168,7 +169,7 @@ inline void accumulate(AffineMap<DIM>& map, const Columns& layer, const AffineMa
     map.err2 = smaller(map.err2, root * map.err * UP);
     map.largest_c = highest(top_c);
     map.largest = larger(highest(top), map.largest_c + layer.kink_largest);
-    if (!(M < 1e300)) map.err = map.err2 = __builtin_inf();  // something may have overflowed on the way
+    if (!(M * reach < 1e300)) map.err = map.err2 = __builtin_inf();  // something may have overflowed on the way
     map.updates = fresh ? 0 : map.updates + n_terms;
     ++map.version;
 }

@@ -29,7 +29,7 @@ void Box<DIM, WORDS>::enter(int32_t l, Cell<WORDS> cell) {
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::evaluate(int32_t l, const Cell<WORDS>& cell) {
     const AffineMap<DIM>& map = layers_[l].map;
-    if (!candidates_.room(layers_[l].switches)) return fail();
+    if (!candidates_.room(2 * layers_[l].switches)) return fail();
     const Corner<WORDS>* v = &corners_[cell.begin];
     double slack = 0;
     const double err = evaluation_error(map), reach = d_ * (map.largest + map.err);
@@ -128,6 +128,7 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
                             uint64_t on) {
     if (stopped_) return;
     if (todo == 0) return leaf(chunk, cell, on);
+    this->on_stack();
     if (chunk.last && problem_.wanted == Wanted::count) return count(chunk, cell, todo);
     const int k = __builtin_ctzll(todo);
     const uint64_t others = todo & (todo - 1), this_bit = todo ^ others;

@@ -52,7 +52,14 @@ protected:
         if (limit_ > 0 && out_->regions >= limit_) stopped_ = true;
         if (out_->regions >= out_->hand_over_at && !hand_over(problem_.sink, *out_))
             fail(Stop::asked);
-        if (++ticks_ & 4095) return;
+        worked(1);
+    }
+
+    // Looks at whether to end, each time that some 4096 regions' work is done.
+    void worked(int64_t amount) {
+        ticks_ += amount;
+        if (ticks_ < 4096) return;
+        ticks_ = 0;
         if (polls_ && stop_->poll && stop_->poll(stop_->poll_data))
             stop_->value.store(int(Stop::asked));
         if (stop_->value.load() != int(Stop::none)) stopped_ = true;
@@ -65,8 +72,16 @@ protected:
             return s > 0 ? 1 : s < 0 ? -1 : 0;
         }
         ++out_->by_exact;
+        worked(64);
         if (!exact_) exact_ = make_exact(problem_.layers, n_layers_, problem_.domain);
         return exact_sign(exact_, patterns_, through, n, of);
+    }
+
+    // Ends the search where the stack does; at the start of a task it begins to count.
+    void on_stack(bool start = false) {
+        const char* here = static_cast<const char*>(__builtin_frame_address(0));
+        if (start) stack_ = here;
+        if (stack_ - here > STACK) fail(Stop::too_deep);
     }
 
     void update_map(int32_t l);
@@ -83,6 +98,8 @@ protected:
     const uint64_t** patterns_ = nullptr;
     RegionOutput* out_ = nullptr;
     int64_t limit_ = 0, ticks_ = 0;
+    double reach_ = 1;  // no sum of coordinates is larger
+    const char* stack_ = nullptr;
 
 private:
     bool set_up();
@@ -212,7 +229,9 @@ bool Layers<DIM>::set_up_first_map() {
     map.largest_c = largest_c;
     map.largest = larger(largest, largest_c + layer.columns.kink_largest);
     map.err = double(2 * layer.of.inputs + 5) * U * largest_sum * UP + TINY;
-    if (!(largest_sum < 1e300)) map.err = __builtin_inf();
+    for (int d = 0; d < domain.d; ++d)
+        reach_ += larger(magnitude(domain.low[d]), magnitude(domain.high[d]));
+    if (!(largest_sum * reach_ < 1e300)) map.err = __builtin_inf();
     map.err2 = map.err * __builtin_sqrt(double(layer.of.units)) * UP;
     map.version = 1;
     return true;
@@ -283,19 +302,39 @@ void Layers<DIM>::update_map(int32_t l) {
         }
     }
     accumulate(map, layer.columns, before.map, before.columns.steepest, terms, n, sum * UP, largest,
-               fresh);
+               fresh, reach_);
+    worked(n * layer.columns.stride >> 12);
     map.built_on = before.map.version;
     for (int64_t w = 0; w < n_words; ++w) map.pattern[w] = before.pattern[w];
 }
 
+// Many switches in an order without a pattern: where kinks are sorted, as in splines, cuts would lie
+// within each other as deep as there are kinks. Steps of the golden ratio halve such rows.
+inline void spread(int32_t* found, int64_t n) {
+    if (n <= 256) return;
+    int64_t step = int64_t(double(n) * 0.6180339887498949);
+    auto common = [](int64_t a, int64_t b) {
+        while (b) {
+            const int64_t rest = a % b;
+            a = b, b = rest;
+        }
+        return a;
+    };
+    while (common(n, step) != 1) ++step;
+    int32_t* copy = found + n;
+    for (int64_t i = 0; i < n; ++i) copy[i] = found[i];
+    for (int64_t i = 0, at = 0; i < n; ++i, at = (at + step) % n) found[i] = copy[at];
+}
+
 // Writes the bits of layer l's switches that are proved to have one sign on the cell; puts the others
-// into `found`. range(i, lowest, topmost) gives z of the units from i on; slack is (3) at its largest.
+// into `found`, which has room for twice as many. range(i, lowest, topmost) gives z of the units from i
+// on; slack is (3) at its largest.
 template <int DIM>
 template <class Range>
 PELLUCID_INLINE int64_t Layers<DIM>::settle(int32_t l, double slack, int32_t* found, Range range) {
     Layer<DIM>& layer = layers_[l];
     const int kinks = layer.of.n_kinks;
-    const int32_t* first = found;
+    int32_t* first = found;
     for (int64_t w = 0; w < words(layer.switches); ++w) layer.pattern[w] = 0;
     const vd bound = all(slack);
     const int64_t units = layer.of.units;
@@ -324,6 +363,7 @@ PELLUCID_INLINE int64_t Layers<DIM>::settle(int32_t l, double slack, int32_t* fo
                 }
         }
     }
+    spread(first, found - first);
     return found - first;
 }
 

@@ -27,7 +27,7 @@ void Subdivision::enter(int32_t l, int64_t begin, int64_t n, int64_t top) {
 void Subdivision::evaluate(int32_t l, int64_t begin, int64_t n) {
     Layer<2>& layer = layers_[l];
     const AffineMap<2>& map = layer.map;
-    if (!candidates_.room(layer.switches)) return fail();
+    if (!candidates_.room(2 * layer.switches)) return fail();
     Vertex* v = &cells_[begin];
     double slack = 0;
     const double err = evaluation_error(map), reach = 2 * (map.largest + map.err);
@@ -135,7 +135,9 @@ void Subdivision::cross(const Chunk& chunk, const Vertex& v0, const Vertex& v1, 
     const double ex = magnitude(edge.ax) + edge.err, ey = magnitude(edge.ay) + edge.err;
     const double cx = magnitude(cut.ax) + cut.err, cy = magnitude(cut.ay) + cut.err;
     const double by_lines = larger(cy * r1 + ey * r2, cx * r1 + ex * r2) / det + TINY;
-    w.delta = UP * (det > 0 && by_lines < on_edge ? by_lines : on_edge);
+    // Products of coefficients that underflow make by_lines mean nothing.
+    const bool sound = det > 0 && edge.largest * cut.largest > 1e-280;
+    w.delta = UP * (sound && by_lines < on_edge ? by_lines : on_edge);
     w.slack = (2 * (chunk.largest + chunk.err) * w.delta + chunk.err * X + TINY) * UP;
     // A sign that both ends share, or that one end has where the other is on the line.
     w.pos = (v0.pos & ~v1.neg) | (v1.pos & ~v0.neg);
@@ -160,6 +162,7 @@ void Subdivision::split(Chunk& chunk, int64_t begin, int64_t n, int64_t top, uin
                         uint64_t on) {
     if (stopped_) return;
     if (todo == 0) return leaf(chunk, begin, n, top, on);
+    on_stack();
     if (chunk.counting && (todo & (todo - 1)) == 0) return tick(2);
     const int k = __builtin_ctzll(todo);
     const uint64_t others = todo & (todo - 1), this_bit = todo ^ others;
