@@ -116,6 +116,21 @@ double Dyadic::approximate() const {
     return sign_ * value;
 }
 
+double Dyadic::leading() const {
+    double value = 0;
+    for (size_t i = 0; i < 3 && i < limbs_.size(); ++i)
+        value += std::ldexp(double(limbs_[limbs_.size() - 1 - i]), -64 * int(i + 1));
+    return value;
+}
+
+double Dyadic::over(const Dyadic& divisor) const {
+    if (is_zero()) return 0;
+    const int64_t exponent = 64 * (int64_t(low_) + int64_t(limbs_.size()) - divisor.low_ -
+                                   int64_t(divisor.limbs_.size()));
+    const int bounded = int(std::max<int64_t>(-5000, std::min<int64_t>(5000, exponent)));
+    return sign_ * divisor.sign_ * std::ldexp(leading() / divisor.leading(), bounded);
+}
+
 uint64_t Dyadic::residue() const {
     constexpr uint64_t p = (uint64_t(1) << 61) - 1;
     uint64_t value = 0;
@@ -126,7 +141,7 @@ uint64_t Dyadic::residue() const {
     return sign_ < 0 && value > 0 ? p - value : value;
 }
 
-int determinant_sign(const std::vector<const Dyadic*>& rows, int k) {
+Dyadic determinant(const std::vector<const Dyadic*>& rows, int k) {
     // minors[S]: the determinant of the first |S| rows and the columns in S
     std::vector<Dyadic> minors(size_t(1) << k);
     minors[0] = Dyadic(1.0);
@@ -139,7 +154,11 @@ int determinant_sign(const std::vector<const Dyadic*>& rows, int k) {
             minors[S].add_product(rows[size_t(r)][j], minors[S & ~(size_t(1) << j)], odd);
         }
     }
-    return minors.back().sign();
+    return minors.back();
+}
+
+int determinant_sign(const std::vector<const Dyadic*>& rows, int k) {
+    return determinant(rows, k).sign();
 }
 
 }  // namespace pellucid

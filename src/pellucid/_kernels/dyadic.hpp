@@ -26,9 +26,11 @@ public:
 
     uint64_t residue() const;    // modulo the prime 2^61 - 1
     double approximate() const;  // for messages and tests; relative error below 2^-50
+    double over(const Dyadic& divisor) const;  // the quotient; relative error below 2^-49
 
 private:
     void trim();
+    double leading() const;  // of the magnitude, without its exponent 64 (low + limbs)
 
     std::vector<uint64_t> limbs_;  // magnitude: sum of limbs[i] 2^(64 (low + i))
     int32_t low_ = 0;
@@ -37,6 +39,7 @@ private:
 
 // Sign of the determinant of the k x k matrix with these rows; k at most 16. Expands row after row
 // over subsets of columns: 2^k k / 2 products and no division.
+Dyadic determinant(const std::vector<const Dyadic*>& rows, int k);
 int determinant_sign(const std::vector<const Dyadic*>& rows, int k);
 
 }  // namespace pellucid

@@ -177,25 +177,51 @@ ExactPredicates::Row ExactPredicates::hyperplane(LineId id) {
     return row;
 }
 
-int ExactPredicates::sign(const uint64_t* const* patterns, const LineId* through, int32_t n,
-                          LineId of) {
-    int32_t last = of.layer;
-    bool sides = of.is_side();
+std::vector<ExactPredicates::Row> ExactPredicates::meeting(const uint64_t* const* patterns,
+                                                           const LineId* through, int32_t n,
+                                                           const LineId* also) {
+    int32_t last = also ? also->layer : -1;
+    bool sides = also && also->is_side();
     for (int32_t i = 0; i < n; ++i) {
         last = std::max(last, through[i].layer);
         sides = sides || through[i].is_side();
     }
-    if (through_origin_ && !sides) return 0;
-    refresh(patterns, last);
     std::vector<Row> planes;
+    if (through_origin_ && !sides) return planes;
+    refresh(patterns, last);
     for (int32_t i = 0; i < n; ++i) planes.push_back(hyperplane(through[i]));
     if (n > d_) planes = independent(planes, d_);
+    return planes;
+}
+
+int ExactPredicates::sign(const uint64_t* const* patterns, const LineId* through, int32_t n,
+                          LineId of) {
+    std::vector<Row> planes = meeting(patterns, through, n, &of);
+    if (planes.empty()) return 0;
     planes.push_back(hyperplane(of));
     std::vector<const Dyadic*> rows;
     for (const Row& row : planes) rows.push_back(row.data());
     // Schur's complement: det [A c; a e] = det(A) (e - a A^-1 c) = det(A) s(V), V = -A^-1 c.
     const int whole = determinant_sign(rows, d_ + 1);
     return whole == 0 ? 0 : whole * determinant_sign(rows, d_);
+}
+
+// Cramer: V_j is det [A with -c for column j] / det A.
+void ExactPredicates::point(const uint64_t* const* patterns, const LineId* through, int32_t n,
+                            double* x) {
+    std::vector<Row> planes = meeting(patterns, through, n, nullptr);
+    if (planes.empty()) return std::fill(x, x + d_, 0.0);
+    std::vector<const Dyadic*> rows;
+    for (const Row& row : planes) rows.push_back(row.data());
+    const Dyadic whole = determinant(rows, d_);
+    for (int32_t j = 0; j < d_; ++j) {
+        std::vector<Row> replaced = planes;
+        for (size_t i = 0; i < rows.size(); ++i) {
+            replaced[i][size_t(j)] = planes[i].back().negated();
+            rows[i] = replaced[i].data();
+        }
+        x[j] = determinant(rows, d_).over(whole);
+    }
 }
 
 ExactPredicates* make_exact(const RegionLayer* layers, int32_t n_layers,
@@ -206,6 +232,11 @@ ExactPredicates* make_exact(const RegionLayer* layers, int32_t n_layers,
 int exact_sign(ExactPredicates* exact, const uint64_t* const* patterns, const LineId* through,
                int32_t n, LineId of) {
     return exact->sign(patterns, through, n, of);
+}
+
+void exact_point(ExactPredicates* exact, const uint64_t* const* patterns, const LineId* through,
+                 int32_t n, double* x) {
+    exact->point(patterns, through, n, x);
 }
 
 void free_exact(ExactPredicates* exact) { delete exact; }

@@ -86,6 +86,9 @@ public:
     // the bits of layer l's switches, needed for the layers before those named.
     int sign(const uint64_t* const* patterns, const LineId* through, int32_t n, LineId of);
 
+    // That point, each coordinate with a relative error below 2^-49.
+    void point(const uint64_t* const* patterns, const LineId* through, int32_t n, double* x);
+
 private:
     using Row = std::vector<Dyadic>;  // d slopes and a constant
 
@@ -100,6 +103,10 @@ private:
     const Row& preactivation(int32_t layer, int32_t unit);
     const Row& output(int32_t layer, int32_t unit);
     Row hyperplane(LineId id);
+    // `through`'s hyperplanes, d independent ones of them; empty where all meet in p = 0 without a
+    // look, `also` among them.
+    std::vector<Row> meeting(const uint64_t* const* patterns, const LineId* through, int32_t n,
+                             const LineId* also);
 
     const RegionLayer* layers_;
     int32_t n_layers_;
@@ -115,6 +122,8 @@ private:
 ExactPredicates* make_exact(const RegionLayer*, int32_t n_layers, const RegionDomain&);
 int exact_sign(ExactPredicates*, const uint64_t* const* patterns, const LineId* through, int32_t n,
                LineId of);
+void exact_point(ExactPredicates*, const uint64_t* const* patterns, const LineId* through, int32_t n,
+                 double* x);
 void free_exact(ExactPredicates*);
 
 }  // namespace pellucid

@@ -29,6 +29,18 @@ bool Box<DIM, WORDS>::write_facets(const Mask<WORDS>& used, int16_t* place_of) {
     return true;
 }
 
+// Moves a point to where its hyperplanes meet.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::locate(Point<DIM>& point, const Mask<WORDS>& mask) {
+    LineId through[SLOTS];
+    int32_t n = 0;
+    mask.each([&](int slot) { through[n++] = planes_[slot].id; });
+    point.delta = Layers<DIM>::locate(through, n, point.x);
+    point.refined = true;
+    point.X = 1;
+    for (int i = 0; i < DIM; ++i) point.X += magnitude(point.x[i]);
+}
+
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::emit(const Cell<WORDS>& cell) {
     RegionOutput& out = *out_;
@@ -44,7 +56,11 @@ void Box<DIM, WORDS>::emit(const Cell<WORDS>& cell) {
     Mask<WORDS>* incidence = static_cast<Mask<WORDS>*>(out.incidence.data) + p;
     const Corner<WORDS>* v = &corners_[cell.begin];
     for (size_t i = 0; i < n; ++i) {
-        const Point<DIM>& point = points_[v[i].point];
+        Point<DIM>& point = points_[v[i].point];
+        if (this->is_coarse(point.delta)) {
+            refine(point, v[i].mask);
+            if (this->is_coarse(point.delta)) locate(point, v[i].mask);
+        }
         for (size_t j = 0; j < d; ++j) x[i * d + j] = point.x[j];
         Mask<WORDS> facets{};
         v[i].mask.each([&](int slot) { facets = facets | Mask<WORDS>::of(place_of[slot]); });

@@ -22,9 +22,15 @@ void Subdivision::emit(int64_t begin, int64_t n) {
     int32_t* edge = static_cast<int32_t*>(out.incidence.data) + p;
     const Vertex* v = &cells_[begin];
     for (int64_t i = 0; i < n; ++i) {
+        const Line &next = lines_[v[i].line], &before = lines_[v[i > 0 ? i - 1 : n - 1].line];
         point[2 * i] = v[i].x, point[2 * i + 1] = v[i].y;
-        edge[i] = lines_[v[i].line].number;
-        out.vertex_error = larger(out.vertex_error, v[i].delta);
+        edge[i] = next.number;
+        double delta = v[i].delta;
+        if (is_coarse(delta)) {
+            const LineId through[2] = {before.id, next.id};
+            delta = locate(through, 2, point + 2 * i);
+        }
+        out.vertex_error = larger(out.vertex_error, delta);
     }
     out.vertices += n;
     static_cast<int64_t*>(out.offsets.data)[r + 1] = out.vertices;

@@ -176,6 +176,7 @@ private:
                uint64_t todo, int slot, bool placed, Corner<WORDS>& w);
     int64_t place(const Chunk<DIM>& chunk, const Corner<WORDS>& v0, const Corner<WORDS>& v1, int k,
                   const Mask<WORDS>& mask);
+    void locate(Point<DIM>& point, const Mask<WORDS>& mask);
     bool refine(Point<DIM>& point, const Mask<WORDS>& mask);
     int sign(const Switch<DIM>& s, int32_t layer, double err, const Corner<WORDS>& v);
     void tidy(Cell<WORDS>& cell);

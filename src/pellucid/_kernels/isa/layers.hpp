@@ -77,6 +77,19 @@ protected:
         return exact_sign(exact_, patterns_, through, n, of);
     }
 
+    // The point where the `n` hyperplanes `through` meet, rounded; how far a coordinate is off.
+    double locate(const LineId* through, int32_t n, double* x) {
+        worked(64);
+        if (!exact_) exact_ = make_exact(problem_.layers, n_layers_, problem_.domain);
+        exact_point(exact_, patterns_, through, n, x);
+        double largest = 0;
+        for (int d = 0; d < problem_.domain.d; ++d) largest = larger(largest, magnitude(x[d]));
+        return 16 * U * largest;  // 2^-49
+    }
+
+    // Whether a corner that is so far off is to be located exactly before it is written out.
+    bool is_coarse(double delta) const { return problem_.exact && !(delta <= fine_); }
+
     // Ends the search where the stack does; at the start of a task it begins to count.
     void on_stack(bool start = false) {
         const char* here = static_cast<const char*>(__builtin_frame_address(0));
@@ -98,6 +111,7 @@ protected:
     const uint64_t** patterns_ = nullptr;
     RegionOutput* out_ = nullptr;
     int64_t limit_ = 0, ticks_ = 0;
+    double fine_ = 0;   // corners are written with a smaller error
     double reach_ = 1;  // no sum of coordinates is larger
     const char* stack_ = nullptr;
 
@@ -114,6 +128,8 @@ private:
 template <int DIM>
 bool Layers<DIM>::set_up() {
     n_layers_ = problem_.n_layers;
+    for (int d = 0; d < problem_.domain.d; ++d)
+        fine_ = larger(fine_, 1e-6 * (problem_.domain.high[d] - problem_.domain.low[d]));
     layers_ = static_cast<Layer<DIM>*>(std::calloc(size_t(n_layers_) + 1, sizeof(Layer<DIM>)));
     patterns_ = static_cast<const uint64_t**>(std::calloc(size_t(n_layers_) + 1, sizeof(uint64_t*)));
     if (!layers_ || !patterns_) return false;
