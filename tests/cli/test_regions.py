@@ -78,6 +78,16 @@ def test_count_keeps_nothing_and_limit_ends_early(capsys):
     assert printed_json(capsys, "net.pellucid --box -2,2 --seconds 60")["complete"] is True
 
 
+def test_sizes_are_left_out_above_six_dimensions(capsys):
+    pellucid.save(random_network([7, 3, 1]), "solid.pellucid")
+    facts = printed_json(capsys, "solid.pellucid --box -1,1")
+    assert facts["n_activation_regions"] > 1
+    assert facts["smallest_region"] is facts["largest_region"] is None
+    assert facts["volume"] == 128
+    assert regions("solid.pellucid --box -1,1") == 0
+    assert "est region" not in capsys.readouterr().out
+
+
 # ---- where it looks
 
 
@@ -134,6 +144,16 @@ def test_rows_of_a_table_are_points(capsys):
     assert "--line: there is no row 12; the table has rows 0 to 11." in capsys.readouterr().err
 
 
+def test_the_target_of_the_model_is_that_of_its_table(capsys):
+    rows = np.random.default_rng(0).normal(size=(12, 4))
+    table = pl.DataFrame(rows, schema=list("abcd")).with_columns(y=pl.Series(["u", "v"] * 6))
+    table.write_csv("t.csv")
+    about = {"feature_names": json.dumps(list("abcd")), "target": "y"}
+    pellucid.save(WIDE, "told.pellucid", about)
+    facts = printed_json(capsys, "told.pellucid --slice @0 @4 @5 --data t.csv")
+    assert np.allclose(facts["domain"]["high"], Plane.through(rows[0], rows[4], rows[5]).high)
+
+
 # ---- files
 
 
@@ -156,6 +176,15 @@ def test_every_file_is_written_and_said(capsys):
 def test_a_picture_of_a_line_is_the_graph():
     assert regions("one.pellucid --box -2,2 --svg line.svg") == 0
     assert "output 0" in Path("line.svg").read_text()
+
+
+def test_the_points_of_a_slice_are_marked():
+    points = "0,0,0,0 1,0,0,0 -1,1,0,0"
+    assert regions(f"wide.pellucid --slice {points} --svg a.svg") == 0
+    text = Path("a.svg").read_text()
+    assert all(f">{name}<" in text for name in "ABC")
+    assert regions("wide.pellucid --slice 0,0,0,0 1,0,0,0 -1,1,0,0 --extent 1 --svg a.svg") == 0
+    assert ">A<" not in Path("a.svg").read_text()
 
 
 def test_names_of_the_network_and_rows_of_the_table_are_in_the_picture():
@@ -240,6 +269,10 @@ MISTAKES = {
     "a row without a table": ("net.pellucid --line @0 @1", "give the table with --data"),
     "no row": ("net.pellucid --line @x @1 --data moons", "'@x' is no row"),
     "color": ("net.pellucid --box -2,2 --color hue", "--color is 'hue'; choose one of pattern"),
+    "colour of a line": (
+        "net.pellucid --line 0,0 1,1 --color class --svg a.svg",
+        "--color is for planes, and this is a line",
+    ),
     "output": ("net.pellucid --box -2,2 --output-index 2", "--output-index is 2; the network has"),
     "limit": ("net.pellucid --box -2,2 --limit 0", "--limit is 0; it needs a whole number above"),
     "huge limit": (f"net.pellucid --box -2,2 --limit {2**63}", "--limit is 9223372036854775808"),

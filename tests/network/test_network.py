@@ -333,3 +333,13 @@ def test_a_column_for_a_one_input_network_gets_a_hint():
 def test_rows_and_targets_must_agree():
     with pytest.raises(InvalidInput, match="3 rows and y has 2"):
         random_network([3, 2], ()).backward(np.ones((3, 3)), [0, 1], "categorical")
+
+
+def test_no_biases_are_zeros():
+    W1, W2 = np.ones((3, 2), np.float32), np.ones((1, 3), np.float32)
+    net = Network([W1, W2], None, "relu")
+    assert net == Network([W1, W2], [np.zeros(3, np.float32), np.zeros(1, np.float32)], "relu")
+    assert net.dtype == np.float32
+    assert net([1, 2]).tolist() == [9]
+    with pytest.raises(InvalidInput, match="0 weights"):
+        Network([], None)

@@ -197,6 +197,26 @@ def test_rows_on_the_plane_are_drawn_and_the_others_counted():
     )
 
 
+def test_marks_stand_at_their_points():
+    plane = Plane.through([0, 0, 0], [1, 2, 0], [0, 1, 1])
+    found = linear_regions(random_network([3, 6, 2]), plane)
+    ax = plot.linear_regions(found, marks={"A": [0, 0, 0], "B": [1, 2, 0]}).axes[0]
+    at = {text.get_text(): text.xy for text in ax.texts}
+    assert at["A"] == pytest.approx([0, 0])
+    assert at["B"] == pytest.approx([np.sqrt(5), 0])
+
+
+def test_no_boundary_is_said_of_what_was_found():
+    far = Network([[[1, 0], [0, 1]], [[1, 0]]], [[0, 0], [-50]], ["relu"])
+    for limit, words in ((None, "output 0 is 0 here"), (2, "output 0 is 0 in the part found")):
+        assert words in said(plot.linear_regions(linear_regions(far, SQUARE, limit=limit)))
+    line = linear_regions(far, Segment([-1, -1], [1, 1]))
+    assert "no place where output 0 is 0 here" in said(plot.function(line))
+    two = Network((*far.weights[:1], [[0, 0], [1, 0]]), [[0, 0], [-50, 0]], ["relu"])
+    found = linear_regions(two, SQUARE, limit=2)
+    assert "no decision boundary in the part found" in said(plot.linear_regions(found))
+
+
 def test_data_without_classes_is_black(regions):
     for data in ([[0, 0], [1, 1]], ([[0, 0], [1, 1]], [0.5, 1.5])):
         assert not plot.linear_regions(regions, data=data).legends
@@ -275,6 +295,9 @@ def test_dots_are_where_the_map_changes_and_ticks_where_a_unit_has_its_kink():
     ax = figure.axes[0]
     ticks = ax.collections[0].get_segments()
     assert np.allclose([segment[0][0] for segment in ticks], [-1, -0.5, 0])
+    assert "kinks of layer 1" in said(figure)
+    low, high = ax.get_xlim()
+    assert low < -2 < 2 < high  # points at the ends are drawn whole
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     assert np.allclose(np.sort(dots[0].get_xdata()), [-1, 0])  # relu(z) - relu(-z) is straight
 
@@ -303,7 +326,7 @@ def test_classes_and_rows_on_a_line():
     X = np.array([[0.0, 0], [1, 1], [1, 0], [9, 9]])
     figure = plot.function(regions, classes=["a", "b", "c"], data=(X, [0, 2, 1, 0]))
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "b", "c"]
-    assert figure.axes[0].get_xlabel() == "s: from a (0) to b (1)"
+    assert figure.axes[0].get_xlabel() == "s: from A (0) to B (1)"
     assert "1 point off the plane or line, 1 point outside" in said(figure)
     changes = regions.decision_boundary().vertices[:, 0]
     dashed = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_linestyle() == "--"]

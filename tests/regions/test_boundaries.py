@@ -88,7 +88,7 @@ def test_the_octahedron_in_space_has_triangles_in_order():
     assert regions.class_volume == pytest.approx([4 / 3, 64 - 4 / 3])
     with pytest.raises(InvalidInput, match="polylines need 2"):
         _ = boundary.polylines
-    with pytest.raises(InvalidInput, match="distances are for 1 or 2"):
+    with pytest.raises(InvalidInput, match="are found in 1 or 2: take the regions of a Segment"):
         boundary.distance([0, 0, 0])
 
 

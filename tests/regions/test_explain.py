@@ -25,7 +25,7 @@ def test_a_point_by_hand():
     assert (at.kink_distance, at.nearest_kink) == (2, (0, 0, 0))
     assert at.kink_along.tolist() == [[2, np.inf], [2, np.inf]]
     # x must rise, or y fall, by 1/2
-    assert at.class_along.tolist() == [[np.inf, 0.5], [0.5, np.inf]]
+    assert np.array_equal(at.class_along, [[np.nan, 0.5], [0.5, np.inf]], equal_nan=True)
     assert at.inscribed_radius == np.inf
     assert repr(at) == "Explanation(class 1, 2 of 2 bits set, nearest kink at 2)"
 
@@ -47,7 +47,8 @@ def test_a_class_change_behind_a_kink_is_not_told():
     at = explain(network, [-1])
     assert at.predicted == 0
     assert at.kink_along.tolist() == [[np.inf, 1]]
-    assert at.class_along.tolist() == [[np.inf, np.inf]]
+    assert np.array_equal(at.class_along, [[np.inf, np.nan]], equal_nan=True)
+    assert np.isnan(at.to_frame()["class_above"][0])
 
 
 def test_the_largest_ball_in_a_region():

@@ -105,6 +105,22 @@ def test_regions_without_vertices_are_refused(write, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_volumes_are_left_out_where_they_cost_too_much(tmp_path, monkeypatch):
+    def never(regions):
+        raise AssertionError("a volume was computed")
+
+    monkeypatch.setattr("pellucid.regions.geometry.volumes", never)
+    solid = linear_regions(random_network([7, 2, 1]), Box([-1] * 7, [1] * 7))
+    solid.to_json(tmp_path / "r.json")
+    solid.to_parquet(tmp_path / "r.parquet")
+    read = json.loads((tmp_path / "r.json").read_text())["regions"]
+    assert [one["volume"] for one in read] == [None] * len(solid)
+    table = pl.read_parquet(tmp_path / "r.parquet")
+    assert table["volume"].is_null().all()
+    assert table["volume"].dtype == pl.Float64
+    assert table["p_6"].is_not_null().all()
+
+
 # ---- a plane through three points, as pictures of slices take it
 
 

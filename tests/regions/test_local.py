@@ -144,6 +144,7 @@ def test_a_start_on_a_kink_takes_a_region_beside_it():
     network = Network([np.eye(2), [[1, 1]]], [[0, 0], [0]], ["relu"])
     near = local_regions(network, [0, 0], radius=1.0)
     assert len(near) == 4
+    assert "within 2 crossings and radius 1, certified" in repr(near)
     assert sorted(near.patterns.tolist()) == [[False] * 2, [False, True], [True, False], [True] * 2]
     assert sorted(near.steps.tolist()) == [0, 1, 1, 2]
 

@@ -48,8 +48,23 @@ def test_the_formula_of_chao():
     once, twice = ((seen.seen == k).sum() for k in (1, 2))
     assert seen.estimated_patterns == seen.n_seen + once**2 / (2 * twice)
     one = sample_patterns(random_network([2, 24, 24, 1], seed=0), Box([-2, -2], [2, 2]), n=1)
-    assert one.estimated_patterns == 1
     assert one.unseen_share == 1
+
+
+def test_too_few_points_estimate_nothing():
+    network, box = random_network([2, 24, 24, 1], seed=0), Box([-2, -2], [2, 2])
+    one = sample_patterns(network, box, n=1)
+    assert one.estimated_patterns == np.inf
+    assert "no pattern was seen twice: too few points to estimate" in repr(one)
+    far = sample_patterns(random_network([20, 60, 60, 1], seed=0), Box([-2] * 20, [2] * 20), n=400)
+    assert (far.estimated_patterns == np.inf) == (not (far.seen == 2).any())
+    assert "e+0" not in repr(far)
+    many = sample_patterns(network, box, n=20)
+    assert "e+0" not in repr(many)
+    assert np.isfinite(many.estimated_patterns) == bool((many.seen == 2).any())
+    flat = sample_patterns(random_network([2, 1, 1], "identity"), box, n=50)
+    assert flat.estimated_patterns == flat.n_seen == 1
+    assert "about 0 % of the volume unseen" in repr(flat)
 
 
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))

@@ -29,6 +29,7 @@ class Asked:
             "--line": _words(line),
         }
         self.extent = _words(extent)
+        self.marks: dict[str, Sequence[float] | Array] = {}  # to be named in a picture
         given = [name for name, words in self.options.items() if words]
         if len(given) != 1:
             told = "none is given" if not given else f"{' and '.join(given)} are given"
@@ -100,6 +101,7 @@ class Asked:
 
         a, b, c = (self._point(word, d_in, rows) for word in self.words)
         if not self.extent:
+            self.marks = {"A": a, "B": b, "C": c}
             return Plane.through(a, b, c, MARGIN)
         if len(self.extent) == 1 and "," not in self.extent[0]:
             (r,) = _numbers(self.extent[0], "--extent", 1, "one number")

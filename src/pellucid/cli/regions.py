@@ -39,7 +39,8 @@ def regions(
         typer.Option(
             metavar="A B C",
             help="Look in the plane through three points, each as numbers with commas between "
-            "them, or @3 for a row of --data.",
+            "them, or @3 for a row of --data. In pictures axis u goes from A to B, and v at right "
+            "angles to it towards C.",
             show_default=False,
         ),
     ] = None,
@@ -47,8 +48,8 @@ def regions(
         list[str] | None,
         typer.Option(
             metavar="R",
-            help="With this, --slice is an origin and two axes, followed from -R to R, or from "
-            "LOW,HIGH LOW,HIGH.",
+            help="With this, --slice is an origin and two axes, u and v, followed from -R to R, or "
+            "from LOW,HIGH LOW,HIGH.",
             show_default=False,
         ),
     ] = None,
@@ -75,8 +76,12 @@ def regions(
         Path | None, typer.Option(help="Write a row for each region.", show_default=False)
     ] = None,
     color: Annotated[
-        str, typer.Option(help="Colour regions by pattern, slope, output or class.")
-    ] = "pattern",
+        str | None,
+        typer.Option(
+            help="Colour regions of a plane by pattern, slope, output or class.",
+            show_default="pattern",
+        ),
+    ] = None,
     output: Annotated[
         int | None,
         typer.Option(
@@ -145,9 +150,9 @@ def regions(
 
 
 def _check_options(
-    color: str, limit: int | None, seconds: float | None, threads: int | None
+    color: str | None, limit: int | None, seconds: float | None, threads: int | None
 ) -> None:
-    if color not in COLORS:
+    if color is not None and color not in COLORS:
         raise InvalidInput(f"--color is {color!r:.40}; choose one of {', '.join(COLORS)}.")
     if limit is not None and not 1 <= limit < 2**63:
         raise InvalidInput(f"--limit is {limit}; it needs a whole number above 0.")
@@ -166,7 +171,7 @@ class _Work:
         data: str | None,
         target: str | None,
         drop: list[str] | None,
-        color: str,
+        color: str | None,
         output: int | None,
         boundary: bool | None,
     ):
@@ -176,7 +181,10 @@ class _Work:
         self.network: Network = load(model)
         self.names: Sequence[str] | None
         self.classes: Sequence[str] | None
-        self.names, self.classes = _names(read_metadata(model), self.network)
+        about = read_metadata(model)
+        self.names, self.classes = _names(about, self.network)
+        if target is None and Path(data or "").suffix:  # a file: its target may be the model's
+            target = about.get("target")
         self.color, self.output, self.boundary = color, output, boundary
         self.table = None if data is None else _table(data, target, drop)
         self.rows = None
@@ -193,6 +201,11 @@ class _Work:
         if self.output is not None and not 0 <= self.output < d_out:
             raise InvalidInput(
                 f"--output-index is {self.output}; the network has outputs 0 to {d_out - 1}."
+            )
+        if self.color is not None and self.domain.dimension == 1:
+            raise InvalidInput(
+                "--color is for planes, and this is a line, whose outputs are drawn as graphs; "
+                "leave it out (--output-index draws one output)."
             )
         if places.draws and self.domain.dimension > 2:
             raise InvalidInput(
@@ -228,7 +241,8 @@ class _Work:
         look["boundary"] = has_classes if self.boundary is None else self.boundary
         if self.domain.dimension == 1:
             return plot.function(found, output=self.output, **look)
-        return plot.linear_regions(found, self.color, output=self.output or 0, **look)
+        look |= {"output": self.output or 0, "marks": self.asked.marks}
+        return plot.linear_regions(found, self.color or "pattern", **look)
 
 
 def _names(about: dict[str, str], network: "Network") -> tuple[list[str] | None, list[str] | None]:
@@ -275,9 +289,11 @@ def _rows(
 
 
 def _facts(found: "LinearRegions", time: float) -> dict[str, Any]:
-    """What is printed, as plain data; counts that need the regions are None after --count."""
-    kept = found.packed_patterns is not None
-    volume = found.volume if kept and len(found) else None
+    """What is printed; None where regions were not kept, or volumes would cost too much."""
+    from ..regions.geometry import MOST_DIMENSIONS
+
+    kept, cheap = found.packed_patterns is not None, found.domain.dimension <= MOST_DIMENSIONS
+    volume = found.volume if kept and cheap and len(found) else None
     return {
         "n_activation_regions": found.n_activation_regions,
         "n_linear_regions": found.n_linear_regions if kept else None,

@@ -31,8 +31,9 @@ class Network:
     """A multilayer perceptron: affine layers, each followed by an activation.
 
     `weights[l]` has shape (outputs, inputs) of its layer, as `torch.nn.Linear` stores it.
-    `activations` has one entry per hidden layer, a name or an `Activation`. The arrays are copied
-    and read-only; float32 and float64 are kept, anything else (or a mixture) becomes float64.
+    `biases` has one vector per layer; None stands for zeros. `activations` has one entry per hidden
+    layer, a name or an `Activation`. The arrays are copied and read-only; float32 and float64 are
+    kept, anything else (or a mixture) becomes float64.
 
     `InvalidInput` is raised where shapes do not chain or counts do not agree.
     """
@@ -45,11 +46,13 @@ class Network:
     def __init__(
         self,
         weights: Iterable[ArrayLike],
-        biases: Iterable[ArrayLike],
+        biases: Iterable[ArrayLike] | None,
         activations: str | Activation | Iterable[str | Activation] = (),
         output_activation: str | Activation = "identity",
     ):
         weights = [_numeric(W, f"weights[{i}]", 2) for i, W in enumerate(weights)]
+        if biases is None:
+            biases = [np.zeros(len(W), W.dtype) for W in weights]
         biases = [_numeric(b, f"biases[{i}]", 1) for i, b in enumerate(biases)]
         if isinstance(activations, str | Activation):
             activations = (activations,)

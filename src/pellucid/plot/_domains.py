@@ -1,9 +1,10 @@
 """What pictures of a domain share: axes, labels, the rows of a table, what is said below."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MANY_ROWS = 1500
 _COUNTED = 20_000  # regions whose linear regions are counted unasked
 _LONGEST_SIDE = 3.0  # a rectangle longer than this is not drawn to scale
+_ROOM = 0.015  # of a line's length, at both ends, so that points there are drawn whole
 _HIGHEST = 5.0  # inches of the axes
 _LETTERS = 16.0  # to an inch, of what is said below the title
 _OFF = 1e-6  # of the domain's size: a point farther away does not lie on the plane
@@ -55,7 +57,8 @@ def new_axes(
     shown = axis_names(domain, names)
     figure = _style.new_figure(4.6 if domain.dimension == 2 else 3.6)
     ax = figure.add_subplot()
-    ax.set_xlim(domain.low[0], domain.high[0])
+    room = _ROOM * (domain.high[0] - domain.low[0]) if domain.dimension == 1 else 0.0
+    ax.set_xlim(domain.low[0] - room, domain.high[0] + room)
     ax.set_xlabel(shown[0])
     if domain.dimension == 2:
         ax.grid(visible=False)
@@ -77,7 +80,7 @@ def axis_names(domain: "Domain", names: Sequence[str] | None) -> list[str]:
     if isinstance(domain, Box):
         return [_style.shorten(n, 40) for n in names or [f"x{i + 1}" for i in range(domain.d_in)]]
     if isinstance(domain, Segment):
-        return ["s: from a (0) to b (1)"]
+        return ["s: from A (0) to B (1)"]
     u, v = np.linalg.norm(domain.axes, axis=1)
     cosine = float(domain.axes[0] @ domain.axes[1] / (u * v))
     slanted = "" if abs(cosine) < 1e-6 else f" ({np.degrees(np.arccos(cosine)):.0f}° to u)"
@@ -108,6 +111,12 @@ def sure_of(regions: LinearRegions) -> str:
     """Whether that is certain and all."""
     told = "certified" if regions.certified else f"not certified: {regions.undecided:,} undecided"
     return told + (", complete" if regions.complete else ", incomplete: the search was ended")
+
+
+def no_boundary(regions: LinearRegions) -> str:
+    """What is said where there is none to draw."""
+    what = "no place where output 0 is 0" if regions.network.d_out == 1 else "no decision boundary"
+    return what + (" here" if regions.complete else " in the part found")
 
 
 def tell(figure: "matplotlib.figure.Figure", ax: "matplotlib.axes.Axes", *lines: str) -> None:
@@ -204,6 +213,18 @@ def draw_points(ax: "matplotlib.axes.Axes", data: Data) -> None:
         return
     for k in np.unique(labels).tolist():
         _group(ax, data.p[labels == k], int(k), class_name(data.classes, k), len(data.p))
+
+
+def draw_marks(
+    ax: "matplotlib.axes.Axes", domain: "Domain", marks: Mapping[str, ArrayLike]
+) -> None:
+    """A ring at each point of the plane, with its name beside it."""
+    paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8}
+    for name, x in marks.items():
+        p = domain.to_coordinates(x)
+        ax.plot(*p, "o", mfc="none", mec=_style.BLACK, ms=8, zorder=6)
+        look = {"weight": "bold", "bbox": paper, "zorder": 6}
+        ax.annotate(name, tuple(p), (6, 6), textcoords="offset points", **look)
 
 
 def _group(

@@ -29,11 +29,11 @@ def function(
     """Draw the function on regions of one dimension: a `Segment`, or a `Box` of one input.
 
     The graph is exact: straight between the ends of the regions. Ticks below it are the places
-    where some unit has its kink, one row for each hidden layer; dots are those at which the map
-    changes. `output` names one output; None draws all. `boundary` marks where the class changes,
-    or where a single output is 0. `data` is (X, y) or X, points of the input space, of which
-    those on the line are drawn; y may hold numbers. `classes` and `names` are what outputs and
-    inputs are called.
+    where some unit has its kink, one row for each hidden layer (counted from 1); dots are those at
+    which the map changes. `output` names one output; None draws all. `boundary` marks where the
+    class changes, or where a single output is 0. `data` is (X, y) or X, points of the input space,
+    of which those on the line are drawn; y may hold numbers. `classes` and `names` are what outputs
+    and inputs are called.
 
     Raises InvalidInput for regions of another dimension, of the whole space, or only counted.
     """
@@ -109,17 +109,16 @@ def _kink_ticks(ax: "matplotlib.axes.Axes", regions: LinearRegions) -> None:
         x = np.unique(p[inner][layer == one])
         base = low - row * (len(layers) - place)
         ax.vlines(x, base, base + 0.75 * row, color=_style.GREY, linewidth=0.7, zorder=2)
-        if len(layers) > 1:
-            ax.annotate(
-                f"layer {one}",
-                (1, base + 0.37 * row),
-                xycoords=("axes fraction", "data"),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=7.5,
-                color=_style.GREY,
-            )
+        ax.annotate(
+            f"kinks of layer {one + 1}",
+            (1, base + 0.37 * row),
+            xycoords=("axes fraction", "data"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+            color=_style.GREY,
+        )
     ax.set_ylim(low - row * (len(layers) + 0.3), high)
 
 
@@ -128,7 +127,7 @@ def _boundary(ax: "matplotlib.axes.Axes", regions: LinearRegions) -> str:
     for x in places:
         ax.axvline(x, color=_style.BLACK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1.5)
     if not len(places):
-        return ""
+        return _domains.no_boundary(regions)
     what = "output 0 is 0" if regions.network.d_out == 1 else "the class changes"
     return f"dashed: {what}"
 

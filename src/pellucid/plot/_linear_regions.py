@@ -1,9 +1,10 @@
 """The linear regions of a network on a plane."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
@@ -31,6 +32,7 @@ def linear_regions(
     data: Any = None,
     classes: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
+    marks: Mapping[str, ArrayLike] | None = None,
 ) -> "matplotlib.figure.Figure":
     """Draw regions of two dimensions: those of a `Box` of two inputs, or of a `Plane`.
 
@@ -39,7 +41,8 @@ def linear_regions(
     region) or "class" (the largest output; of one output, its sign). `boundary` draws the decision
     boundary over it, exactly: for one output, where it is 0. `data` is (X, y) or X, points of the
     input space, of which those on the plane are drawn. `classes` and `names` are what classes and
-    inputs are called. Hatched is what an incomplete result left out.
+    inputs are called; `marks` are points of the plane to write a name at. Hatched is what an
+    incomplete result left out.
 
     Raises InvalidInput for regions of another dimension, of the whole space, or only counted.
     """
@@ -60,6 +63,7 @@ def linear_regions(
         if points is not None:
             _domains.draw_points(ax, points)
             told.append(points.note())
+        _domains.draw_marks(ax, regions.domain, marks or {})
         _class_legend(figure, ax)
         standing = _domains.standing_of(regions)
         below = "; ".join([standing, *(part for part in told if part)])
@@ -228,7 +232,7 @@ def _draw_boundary(ax: "matplotlib.axes.Axes", regions: LinearRegions) -> str:
         )
         ax.add_collection(drawn, autolim=False)
     if not lines:
-        return "no decision boundary here"
+        return _domains.no_boundary(regions)
     return "black: " + ("output 0 is 0" if regions.network.d_out == 1 else "decision boundary")
 
 

@@ -120,8 +120,8 @@ class DecisionBoundary:
         d = self.domain.dimension
         if d > 2:
             raise InvalidInput(
-                f"the domain has {d} dimensions; distances are for 1 or 2 (explain() has those at "
-                "one point)."
+                f"the domain has {d} dimensions; distances to the boundary are found in 1 or 2: "
+                "take the regions of a Segment or a Plane."
             )
         self.domain.to_input(points)  # refuses other shapes
         p = np.atleast_2d(np.asarray(points, np.float64))

@@ -84,7 +84,7 @@ class Explanation:
     def class_along(self) -> Float64[Array, "d_in 2"]:
         """How far each input alone can fall, and rise, until the predicted class changes.
 
-        inf where a kink comes first: this map then does not say.
+        inf where it never does; nan where a kink comes first, behind which this map does not say.
         """
         f, A, k = self.outputs, self.slope, self.predicted
         if len(f) == 1:
@@ -93,8 +93,8 @@ class Explanation:
         else:
             others = np.arange(len(f)) != k
             gap, toward = (f[k] - f[others])[:, None], A[others] - A[k]
-        found = _first_zero(gap, toward)
-        return np.where(found <= self.kink_along, found, np.inf)
+        found, kink = _first_zero(gap, toward), self.kink_along
+        return np.where((found <= kink) | np.isinf(kink), found, np.nan)
 
     @cached_property
     def inscribed_radius(self) -> float:
@@ -122,7 +122,7 @@ class Explanation:
 
         Columns: input, x, slope_k of output k, and how far the input alone can fall and rise until
         a kink, and until the class changes, is reached (kink_below, kink_above, class_below,
-        class_above).
+        class_above): inf for never, and of the class nan where a kink comes first.
         """
         import polars as pl
 

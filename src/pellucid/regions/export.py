@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._shapes import Array, Int
+from .._shapes import Array, Float64, Int
 from ..network.files import write_atomically
+from .geometry import MOST_DIMENSIONS
 
 if TYPE_CHECKING:
     from .result import LinearRegions
@@ -20,12 +21,12 @@ _BATCH = 2048  # regions that become text at once: bounds the memory beside the 
 
 
 def to_json(regions: "LinearRegions", path: str | os.PathLike[str]) -> None:
-    """`LinearRegions.to_json`."""
+    """`LinearRegions.to_json`; `volume` is null above six dimensions."""
     write_atomically(Path(path), json_bytes(regions))
 
 
 def to_parquet(regions: "LinearRegions", path: str | os.PathLike[str]) -> None:
-    """`LinearRegions.to_parquet`."""
+    """`LinearRegions.to_parquet`; `volume` is null above six dimensions."""
     write_atomically(Path(path), parquet_bytes(regions))
 
 
@@ -84,7 +85,7 @@ def _line(region: dict[str, Any]) -> str:
 
 def _batches(regions: "LinearRegions") -> Iterator[list[dict[str, Any]]]:
     """The regions as plain data, some thousand at a time."""
-    n, packed = len(regions), regions._get("packed_patterns")
+    n, packed, volume = len(regions), regions._get("packed_patterns"), _volume(regions)
     lists = {
         "vertices": (regions._get("vertices"), regions._get("offsets")),
         "facets": (regions._get("facets"), regions._get("facet_offsets")),
@@ -97,13 +98,18 @@ def _batches(regions: "LinearRegions") -> Iterator[list[dict[str, Any]]]:
             "linear_region": regions.linear_region[rows].tolist(),
             "slope": regions.slope[rows].tolist(),
             "intercept": regions.intercept[rows].tolist(),
-            "volume": regions.volume[rows].tolist(),
+            "volume": [None] * len(bits) if volume is None else volume[rows].tolist(),
         }
         columns |= {name: _lists(*arrays, rows) for name, arrays in lists.items()}
         names = list(columns)
         yield [
             dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)
         ]
+
+
+def _volume(regions: "LinearRegions") -> Float64[Array, " n"] | None:
+    """None where it would take too long."""
+    return regions.volume if regions.domain.dimension <= MOST_DIMENSIONS else None
 
 
 def _lists(flat: Array, offsets: Array, rows: slice) -> list[list]:
@@ -113,7 +119,26 @@ def _lists(flat: Array, offsets: Array, rows: slice) -> list[list]:
     return [values[a:b] for a, b in pairwise(own)]
 
 
-# ---- Parquet
+# ---- tables
+
+
+def to_frame(regions: "LinearRegions") -> Any:
+    """`LinearRegions.to_frame`; `volume` is null above six dimensions."""
+    import polars as pl
+
+    d, d_out = regions.domain.dimension, regions.network.d_out
+    packed, volume = regions._get("packed_patterns"), _volume(regions)
+    columns: dict[str, Any] = {
+        "region": np.arange(len(regions)),
+        "linear_region": regions.linear_region,
+        "volume": pl.Series([None] * len(regions) if volume is None else volume, dtype=pl.Float64),
+        "vertices": np.diff(regions._get("offsets")),
+        "active": np.bitwise_count(packed).sum(axis=1, dtype=np.int64),
+    }
+    columns |= {f"p_{i}": regions.center[:, i] for i in range(d)}
+    columns |= {f"slope_{k}_{i}": regions.slope[:, k, i] for k in range(d_out) for i in range(d)}
+    columns |= {f"intercept_{k}": regions.intercept[:, k] for k in range(d_out)}
+    return pl.DataFrame(columns)
 
 
 def parquet_bytes(regions: "LinearRegions") -> bytes:
@@ -127,7 +152,7 @@ def parquet_bytes(regions: "LinearRegions") -> bytes:
 
 
 def parquet_frame(regions: "LinearRegions") -> Any:
-    """`to_frame`, with the pattern, the corners, the facets and the neighbours of each region."""
+    """The table, with the pattern, the corners, the facets and the neighbours of each region."""
     import polars as pl
 
     n_bytes = -(-regions.n_switches // 8)
@@ -136,7 +161,7 @@ def parquet_frame(regions: "LinearRegions") -> Any:
         "corners", regions._get("vertices"), pl.Array(pl.Float64, regions.domain.dimension)
     )
     facets = pl.Series("facets", regions._get("facets"))
-    return regions.to_frame().with_columns(
+    return to_frame(regions).with_columns(
         pl.Series("pattern", [row.tobytes() for row in packed], pl.Binary),
         _nested(corners, np.diff(regions._get("offsets"))),
         _nested(facets, np.diff(regions._get("facet_offsets"))),

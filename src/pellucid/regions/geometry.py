@@ -11,6 +11,9 @@ from .._shapes import Array, Float64
 if TYPE_CHECKING:
     from .result import LinearRegions
 
+#: dimensions up to which files and `pellucid regions` say volumes: one takes some d! simplices
+MOST_DIMENSIONS = 6
+
 
 def volumes(regions: "LinearRegions") -> Float64[Array, " n"]:
     """Length, area or volume of every region, in coordinates."""

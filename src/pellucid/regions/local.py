@@ -128,9 +128,10 @@ class LocalRegions:
     def __repr__(self) -> str:
         n, far = self.n_activation_regions, int(self.steps.max())
         told = "" if self.complete else ", incomplete"
+        ball = "" if np.isinf(self.radius) else f" and radius {self.radius:g}"
         return (
             f"LocalRegions({n} activation region{'s' if n != 1 else ''} within {far} "
-            f"crossing{'s' if far != 1 else ''}, certified{told}, exhaustive within "
+            f"crossing{'s' if far != 1 else ''}{ball}, certified{told}, exhaustive within "
             f"{self.exhaustive_steps})"
         )
 

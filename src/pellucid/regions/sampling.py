@@ -61,11 +61,14 @@ class SampledPatterns:
     def estimated_patterns(self) -> float:
         """Estimated lower bound on the number of patterns (Chao 1984): seen + f_1^2 / (2 f_2).
 
-        Where no pattern was seen twice, seen + f_1 (f_1 - 1) / 2. It is low where many patterns
-        are small, as those of large networks are.
+        f_k is how many patterns were seen k times. inf where some were seen once and none twice:
+        the points are too few to estimate then. It is low where many patterns are small, as those
+        of large networks are.
         """
         once, twice = (int((self.seen == k).sum()) for k in (1, 2))
-        return self.n_seen + (once**2 / (2 * twice) if twice else once * (once - 1) / 2)
+        if not twice:
+            return float(self.n_seen) if not once else float("inf")
+        return self.n_seen + once**2 / (2 * twice)
 
     def to_frame(self) -> Any:
         """Return one row per pattern as a polars DataFrame: pattern, seen, share, active (bits)."""
@@ -81,10 +84,10 @@ class SampledPatterns:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"SampledPatterns({self.n_seen} patterns seen at {self.n} sampled points, about "
-            f"{100 * self.unseen_share:.2g} % of the volume unseen)"
-        )
+        told = f"about {_percent(self.unseen_share)} of the volume unseen"
+        if np.isinf(self.estimated_patterns):
+            told = "no pattern was seen twice: too few points to estimate"
+        return f"SampledPatterns({self.n_seen} patterns seen at {self.n} sampled points, {told})"
 
 
 def sample_patterns(
@@ -134,6 +137,10 @@ def sample_patterns(
         seen=np.array([entry[2] for entry in entries]),
         points=np.array([entry[1] for entry in entries]),
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _bits(network: Network, x: Float64[Array, "n d_in"]) -> Bool[Array, "n n_bits"]:
