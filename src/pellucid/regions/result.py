@@ -322,31 +322,22 @@ class LinearRegions:
     def to_frame(self) -> Any:
         """Return one row per activation region as a polars DataFrame.
 
-        Columns: region, linear_region, volume, vertices (how many), active (bits set), the center
-        (p_0, ...), slope_k_i and intercept_k of output k by coordinate i.
+        Columns: region, linear_region, volume (null above six dimensions), vertices (how many),
+        active (bits set), the center (p_0, ...), slope_k_i and intercept_k of output k by
+        coordinate i.
         """
-        import polars as pl
+        from .export import to_frame
 
-        columns: dict[str, Array] = {
-            "region": np.arange(len(self)),
-            "linear_region": self.linear_region,
-            "volume": self.volume,
-            "vertices": np.diff(self._get("offsets")),
-            "active": np.bitwise_count(self._get("packed_patterns")).sum(axis=1, dtype=np.int64),
-        }
-        d, d_out = self.domain.dimension, self.network.d_out
-        columns |= {f"p_{i}": self.center[:, i] for i in range(d)}
-        columns |= {f"slope_{k}_{i}": self.slope[:, k, i] for k in range(d_out) for i in range(d)}
-        columns |= {f"intercept_{k}": self.intercept[:, k] for k in range(d_out)}
-        return pl.DataFrame(columns)
+        return to_frame(self)
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a JSON file: whole, or not at all.
 
         One object with the counts, the `domain`, the `switches`, the `adjacency`, and under
         `regions` one object for each: its pattern (a letter 0 or 1 for each switch), linear_region,
-        slope, intercept, volume, vertices and facets. Numbers are read back bit for bit. Raises
-        InvalidFile where the file cannot be written, InvalidInput for regions without vertices.
+        slope, intercept, volume (null above six dimensions), vertices and facets. Numbers are read
+        back bit for bit. Raises InvalidFile where the file cannot be written, InvalidInput for
+        regions without vertices.
         """
         from .export import to_json
 
