@@ -7,9 +7,9 @@ every switch that vanishes on the whole facet may flip with it; no other can. He
 * If a region has the pattern with s alone flipped, it is the neighbour. (A switch that vanishes on
   the facet is a multiple of s on either side of it; had it to flip as well, the pattern without its
   flip would belong to no point.)
-* Otherwise the neighbour's pattern agrees outside a set that holds all switches vanishing on the
-  facet. The set is first taken too large, by a tolerance: one match is then still the right one.
-  Where several match, the set is computed exactly.
+* Otherwise the neighbour has the same set of switches vanishing on the facet, its pattern agrees
+  outside this set, and no other region on that side is so. Where a bound on rounding proves that s
+  alone vanishes, the neighbour is not among the regions; elsewhere the set is computed exactly.
 """
 
 from typing import TYPE_CHECKING
@@ -18,13 +18,10 @@ import numpy as np
 
 from .._shapes import Array, Int
 from .exact import ExactMaps
-from .maps import switch_maps
+from .maps import U, switch_maps, switch_rounding
 
 if TYPE_CHECKING:
     from .result import LinearRegions
-
-#: relative size of a minor that counts as zero in the first, too large set
-TOLERANCE = 1e-6
 
 
 def adjacent_pairs(regions: "LinearRegions") -> Int[Array, "pairs 2"]:
@@ -101,47 +98,44 @@ def _flipped_bits(packed: Array, i: Array, j: Array) -> Array:
 
 def _by_many_flips(regions: "LinearRegions", packed: Array, s: Array, owner: Array) -> Array:
     """Partners of the facets on which several switches vanish together."""
-    masks = _nearly_zero_on(regions, packed, s, owner)
-    bit = (packed[owner, s >> 3] >> (s & 7).astype(np.uint8)) & 1
+    masks = _perhaps_zero_on(regions, packed, s, owner)
+    several = np.flatnonzero(np.bitwise_count(masks).sum(axis=1, dtype=np.int64) > 1)
     exact = ExactMaps(regions._chain, regions.domain)
-    pairs = []
-    order = np.argsort(s, kind="stable")
-    for group in np.split(order, np.flatnonzero(np.diff(s[order])) + 1):
-        mask = np.bitwise_or.reduce(masks[group], axis=0)
-        found = _match(packed[owner[group]] & ~mask, bit[group])
-        if found is None:
-            kept = []
-            for facet in group:
-                zero = exact.zero_on(packed[owner[facet]], int(s[facet]))
-                mask = np.packbits(zero, bitorder="little")
-                kept.append((*(packed[owner[facet]] & ~mask).tolist(), *mask.tolist()))
-            found = _match(np.array(kept, np.uint8), bit[group])
-        pairs += [(group[i], group[j]) for i, j in found or ()]
+    sides: tuple[dict, dict] = ({}, {})
+    for facet in several:
+        pattern, switch = packed[owner[facet]], int(s[facet])
+        among = np.flatnonzero(np.unpackbits(masks[facet], bitorder="little"))
+        zero = np.zeros(8 * packed.shape[1], np.uint8)
+        zero[among] = exact.zero_on(pattern, switch, among)
+        mask = np.packbits(zero, bitorder="little")
+        bit = pattern[switch >> 3] >> (switch & 7) & 1
+        sides[bit][switch, mask.tobytes(), (pattern & ~mask).tobytes()] = facet
+    pairs = [(facet, sides[1][key]) for key, facet in sides[0].items() if key in sides[1]]
     return np.array(pairs, np.int64).reshape(len(pairs), 2)
 
 
-def _match(kept: Array, bit: Array) -> list[tuple[int, int]] | None:
-    """Pairs with equal rows of `kept` and different bits; None where a row has two partners."""
-    sides: tuple[dict, dict] = ({}, {})
-    for i, (row, side) in enumerate(zip(kept, bit, strict=True)):
-        if sides[side].setdefault(row.tobytes(), i) != i:
-            return None
-    return [(i, sides[1][row]) for row, i in sides[0].items() if row in sides[1]]
+def _perhaps_zero_on(regions: "LinearRegions", packed: Array, s: Array, owner: Array) -> Array:
+    """For every facet the packed set of switches of which rounding may hide that they vanish on it.
 
-
-def _nearly_zero_on(regions: "LinearRegions", packed: Array, s: Array, owner: Array) -> Array:
-    """For every facet the packed set of switches that vanish on it, or nearly."""
+    A switch t does if all t_i s_p - t_p s_i are 0, where s_p is not.
+    """
     masks = np.empty((len(s), packed.shape[1]), np.uint8)
     batch = max(1, 2**22 // max(1, regions.n_switches * (regions.domain.dimension + 1)))
     for begin in range(0, len(s), batch):
         rows = slice(begin, begin + batch)
-        maps = switch_maps(regions._chain, regions.domain, packed[owner[rows]])
-        own = maps[np.arange(len(maps)), s[rows]]
-        p = np.abs(own).argmax(axis=1)[:, None, None]
-        pivot = np.take_along_axis(own[:, None], p, axis=2)
-        minors = maps * pivot - np.take_along_axis(maps, p, axis=2) * own[:, None]
-        scale = np.abs(maps).max(axis=2)
-        small = np.abs(minors).max(axis=2) <= TOLERANCE * scale * np.abs(pivot[:, :, 0])
-        small |= scale <= TOLERANCE * scale.max(axis=1, keepdims=True)
-        masks[rows] = np.packbits(small, axis=1, bitorder="little")
+        of = regions._chain, regions.domain, packed[owner[rows]]
+        maps, error = switch_maps(*of), switch_rounding(*of)
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(maps).max(axis=2)
+            error = error + 2 * U * size  # that of z - kink
+            own, own_error = (of[np.arange(len(maps)), s[rows]] for of in (maps, error))
+            p = np.abs(own).argmax(axis=1)[:, None, None]
+            pivot = np.take_along_axis(own[:, None], p, axis=2)
+            minors = maps * pivot - np.take_along_axis(maps, p, axis=2) * own[:, None]
+            own_size, own_error = np.abs(pivot[:, :, 0]), own_error[:, None]
+            bound = size * own_error + error * own_size + error * own_error
+            bound = 2.02 * bound + 8 * U * size * own_size + 1e-300
+            other = (np.abs(minors) > bound[:, :, None]).any(axis=2)
+        other[np.arange(len(maps)), s[rows]] = False
+        masks[rows] = np.packbits(~other, axis=1, bitorder="little")
     return masks

@@ -44,6 +44,12 @@ class Chain:
         counts = [len(b) * len(p.kinks) for b, p in zip(self.biases, self.pieces, strict=True)]
         return (0, *np.cumsum(counts, dtype=int).tolist())
 
+    @cached_property
+    def spectral(self) -> tuple[float, ...]:
+        """A bound on the spectral norm of every layer's weights, the output's last."""
+        norms = (np.linalg.norm(W, 2) for W in (*self.weights, self.output_weight))
+        return tuple(float(norm) * (1 + 1e-9) + 1e-290 for norm in norms)
+
     @property
     def n_switches(self) -> int:
         """Number of (unit, kink) pairs."""

@@ -21,6 +21,8 @@ BATCH = 4096
 U = 2.0**-53
 #: updates in a row in compose_maps.cpp
 UPDATES = 64
+#: above every number whose square underflows
+VANISHING = 1e-150
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,30 @@ def _joint(chain: Chain, domain: Domain, packed: Array) -> tuple[Array, Array]:
 def switch_maps(chain: Chain, domain: Domain, packed: Array) -> Float64[Array, "n n_switches d1"]:
     """The affine function z - kink of every switch on each region, under the region's pattern."""
     layers = []
-    batch = _Batch(chain, domain, packed)
-    for layer, (Z, node) in enumerate(batch.preactivations()):
+    for layer, (Z, node) in enumerate(_Batch(chain, domain, packed).preactivations()):
         kinks = chain.pieces[layer].kinks
         s = np.repeat(Z[node].swapaxes(1, 2), len(kinks), axis=1)
         s[:, :, -1] -= np.tile(kinks, len(chain.biases[layer]))
         layers.append(s)
     width = domain.dimension + 1
     return np.concatenate(layers, axis=1) if layers else np.empty((len(packed), 0, width))
+
+
+def switch_rounding(chain: Chain, domain: Domain, packed: Array) -> Float64[Array, "n n_switches"]:
+    """A bound on |computed - true| of every number in `switch_maps`, the kink's rounding aside."""
+    layers = []
+    error = _first_rounding(chain, domain, len(packed))
+    for layer, (Z, node) in enumerate(_Batch(chain, domain, packed).preactivations()):
+        count = chain.first[layer + 1] - chain.first[layer]
+        layers.append(np.broadcast_to(error[:, None], (len(packed), count)))
+        if layer + 1 < len(chain.weights):
+            error = _next_rounding(chain, layer, _column_norms(Z)[node], error)
+    return np.concatenate(layers, axis=1) if layers else np.empty((len(packed), 0))
+
+
+def _column_norms(Z: Array) -> Float64[Array, " nodes"]:
+    """The largest 2-norm of a column of each map (nodes, d + 1, units)."""
+    return np.sqrt((Z**2).sum(axis=2)).max(axis=1)
 
 
 def bits_of(packed: Array, begin: int, end: int) -> Array:
@@ -157,7 +175,7 @@ def compose_batch(chain: Chain, domain: Domain, packed: Array) -> tuple[Array, A
     """The twin of the compiled `compose_maps`: maps (n, d_out, d + 1) and norms (n, layers)."""
     batch, norms, Z, node = _Batch(chain, domain, packed), [], np.empty(0), np.empty(0, int)
     for Z, node in batch.preactivations():
-        norms.append(np.sqrt((Z**2).sum(axis=2)).max(axis=1)[node])
+        norms.append(_column_norms(Z)[node])
     H = batch.outputs(len(chain.weights) - 1, Z, node, np.arange(len(packed)))
     joint = (H @ chain.output_weight.T).swapaxes(1, 2)
     joint[:, :, -1] += chain.output_bias
@@ -172,17 +190,31 @@ def rounding(chain: Chain, domain: Domain, norms: Array) -> Float64[Array, " n"]
     Layer 1: e <= (d_in + 4) u (|W|_F |axes| + |b|). Then, with h the layer before's output,
     e' <= |W|_2 steepest e + (n + 6 + 8 updates) u (|W|_F |h| + |b|).
     """
-    weights = (*chain.weights, chain.output_weight)
-    biases = (*chain.biases, chain.output_bias)
-    reach = np.linalg.norm(np.concatenate([domain.axes, domain.origin[None]]), axis=1).max()
-    made = np.linalg.norm(weights[0]) * reach + np.linalg.norm(biases[0])
-    error = np.full(len(norms), (chain.d_in + 4) * U * made * 1.001 + 1e-290)
-    for layer, pieces in enumerate(chain.pieces):
-        W, b, width = weights[layer + 1], biases[layer + 1], len(biases[layer])
-        steepest, highest = (max(map(abs, x)) for x in (pieces.slopes, pieces.intercepts))
-        frobenius = float(np.linalg.norm(W))
-        spectral = min(frobenius, float(np.linalg.norm(W, 2)) * (1 + 1e-9) + 1e-290)
-        h = steepest * (norms[:, layer] + error) + highest * np.sqrt(width)
-        made = (width + 6 + 8 * UPDATES) * U * (frobenius * h + np.linalg.norm(b))
-        error = 1.001 * (spectral * steepest * error + made) + 1e-290
+    error = _first_rounding(chain, domain, len(norms))
+    for layer in range(len(chain.pieces)):
+        error = _next_rounding(chain, layer, norms[:, layer], error)
     return error
+
+
+def _first_rounding(chain: Chain, domain: Domain, n: int) -> Float64[Array, " n"]:
+    W, b = (chain.weights or (chain.output_weight,))[0], (*chain.biases, chain.output_bias)[0]
+    reach = max(map(_norm, (*domain.axes, domain.origin)))
+    made = _norm(W) * reach + _norm(b)
+    return np.full(n, (chain.d_in + 4) * U * made * 1.001 + 1e-290)
+
+
+def _next_rounding(chain: Chain, layer: int, norms: Array, error: Array) -> Float64[Array, " n"]:
+    """The bound for the layer after `layer`, from that of its columns and their norms."""
+    W, b = (*chain.weights, chain.output_weight)[layer + 1], (*chain.biases, chain.output_bias)
+    pieces, width = chain.pieces[layer], W.shape[1]
+    steepest, highest = (max(map(abs, x)) for x in (pieces.slopes, pieces.intercepts))
+    frobenius = _norm(W)
+    spectral = min(frobenius, chain.spectral[layer + 1])
+    h = steepest * (norms + VANISHING * np.sqrt(width) + error) + highest * np.sqrt(width)
+    made = (width + 6 + 8 * UPDATES) * U * (frobenius * h + _norm(b[layer + 1]))
+    return 1.001 * (spectral * steepest * error + made) + 1e-290
+
+
+def _norm(values: Array) -> float:
+    """The 2-norm of all entries, not below it where squares underflow."""
+    return float(np.linalg.norm(values)) + VANISHING * np.sqrt(values.size)

@@ -14,7 +14,7 @@ import numpy as np
 from .._shapes import Array, Int
 from .chain import Chain
 from .exact import ExactMaps
-from .maps import BATCH, bits_of, piece_numbers, rounding
+from .maps import BATCH, U, bits_of, piece_numbers, rounding
 
 if TYPE_CHECKING:
     from .result import LinearRegions
@@ -85,9 +85,7 @@ class Equality:
         """Labels of equal maps among the given regions."""
         m = len(members)
         direction = np.random.default_rng(2).uniform(0.5, 1, self.joint.shape[1])
-        values = self.joint[members] @ direction
-        reach = self.error[members] * direction.sum() * 1.01
-        reach += 1e-14 * (np.abs(self.joint[members]) @ direction)
+        values, reach = along(self.joint[members], self.error[members], direction)
         order = np.argsort(values - reach)
         # Runs in which each interval value +- reach touches an earlier one.
         ends = np.maximum.accumulate((values + reach)[order])
@@ -111,6 +109,17 @@ class Equality:
     @cached_property
     def _exact(self) -> ExactMaps:
         return ExactMaps(self.chain, self.domain)
+
+
+def along(joint: Array, error: Array, direction: Array) -> tuple[Array, Array]:
+    """Products of maps with a direction, all positive, and a bound on their distance to the truth.
+
+    error bounds that of every column of a map; a product of n numbers adds n u |joint| direction
+    (Higham 2002, chapter 3), and taking and adding the bound 4 u more.
+    """
+    reach = error * direction.sum() * 1.01
+    reach += 1.01 * (len(direction) + 4) * U * (np.abs(joint) @ direction) + 1e-290
+    return joint @ direction, reach
 
 
 def effective_pieces(chain: Chain, packed: Array) -> Array:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def regions_of_space(
     network: Network, chain: Chain, domain: Space, options: dict
 ) -> "LinearRegions":
-    """All regions of the whole space; no vertices."""
+    """All regions of the whole space; no vertices. A count too holds every pattern, to compare."""
     from .result import LinearRegions
 
     seconds, limit = options["seconds"], options["limit"]
