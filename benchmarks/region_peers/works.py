@@ -68,7 +68,8 @@ def digit_classifier() -> tuple[pellucid.Network, np.ndarray]:
 
     arrays = np.load(DATA / "published" / "mnist_1000.npz")
     W, b = ([arrays[f"{letter}{i}"] for i in (1, 2, 3)] for letter in "Wb")
-    small = load_digits().images[:100] / 16
+    pixels, _ = load_digits(return_X_y=True)
+    small = np.asarray(pixels)[:100].reshape(100, 8, 8) / 16
     large = np.pad(small.repeat(3, axis=1).repeat(3, axis=2), ((0, 0), (2, 2), (2, 2)))
     return pellucid.Network(W, b, ["relu", "relu"]), large.reshape(100, 784)
 

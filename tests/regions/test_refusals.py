@@ -1,5 +1,7 @@
 """What `linear_regions` cannot take is refused in one clear sentence."""
 
+import warnings
+
 import numpy as np
 import pytest
 from regions.networks import random_network
@@ -80,3 +82,28 @@ def test_every_smooth_activation_is_named_with_its_layer(name):
     assert f"layer 2 of 3 has the activation {name}" in str(error.value)
     assert "relu, leaky_relu" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def huge_network():
+    return Network([[[1e308, 1e308], [-1e308, 1e308]], [[1e300, 1.0]]], [[0, 0], [0]], ["relu"])
+
+
+def test_numbers_that_json_cannot_hold_are_told(tmp_path):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        regions = regions_of(huge_network(), Box([-1, -1], [1, 1]))
+        with pytest.raises(InvalidInput, match="JSON has no infinity; write Parquet"):
+            regions.to_json(tmp_path / "regions.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"limit": 10**30}, "limit is 10+; it must be at most 9,223,372,036,854,775,807"),
+        ({"threads": 10**9}, "threads is 1000000000; it must be at most 4,096"),
+    ],
+)
+def test_numbers_beyond_the_kernels_are_told(option, message):
+    with pytest.raises(InvalidInput, match=message):
+        regions_of(huge_network(), Box([-1, -1], [1, 1]), **option)

@@ -1,5 +1,6 @@
 """`pellucid regions`: count, draw and write the linear regions of a saved network."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -318,7 +319,11 @@ def _print_json(work: _Work, found: "LinearRegions", time: float) -> None:
     about = place_of(found)
     domain = {name: about["domain"][name] for name in ("kind", "low", "high")}
     facts = {"model": str(work.model), "network": about["network"], "domain": domain}
-    typer.echo(json.dumps(facts | _facts(found, time), indent=2, allow_nan=False))
+    told = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in _facts(found, time).items()
+    }
+    typer.echo(json.dumps(facts | told, indent=2, allow_nan=False))
 
 
 def _print(work: _Work, found: "LinearRegions", time: float) -> None:

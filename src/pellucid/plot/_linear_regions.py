@@ -145,6 +145,11 @@ def _by_output(figure, ax, regions: LinearRegions, k: int, classes: Any) -> str:
     inner = np.flatnonzero((np.arange(len(p)) > first) & (np.append(first[1:], -1) == first))
     triangles = np.stack([first[inner], inner, inner + 1], axis=1)
     values = vertex_outputs(regions, k)
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"output {k} is too large for float64 on this domain; colour by pattern, or take a "
+            "smaller domain or smaller weights."
+        )
     at_center = np.einsum("ni,ni->n", regions.slope[:, k], regions.center) + regions.intercept[:, k]
     levels = _levels(values, _median(np.abs(at_center), regions.volume))
     filled = ax.tricontourf(

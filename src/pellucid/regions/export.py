@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
 from ..network.files import write_atomically
 from .geometry import MOST_DIMENSIONS
@@ -80,7 +81,13 @@ def json_bytes(regions: "LinearRegions") -> bytes:
 
 
 def _line(region: dict[str, Any]) -> str:
-    return json.dumps(region, allow_nan=False, separators=(",", ":"))
+    try:
+        return json.dumps(region, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise InvalidInput(
+            "a number of the regions is too large for float64, and JSON has no infinity; write "
+            "Parquet, or take smaller weights or a smaller domain."
+        ) from None
 
 
 def _batches(regions: "LinearRegions") -> Iterator[list[dict[str, Any]]]:

@@ -18,6 +18,8 @@ from .domains import Domain, Space
 from .result import Corners, LinearRegions
 from .whole import regions_of_space
 
+MOST_THREADS = 4096
+
 
 def linear_regions(
     network: Network,
@@ -37,7 +39,8 @@ def linear_regions(
     the few that floating point does not prove as they come; the result then is not `certified`.
 
     At most ``limit`` regions come back, and none found after ``seconds``; `complete` says whether
-    some were left out. ``count_only`` keeps no regions, in constant memory. ``threads`` (all by
+    some were left out. ``count_only`` keeps no regions, in constant memory (on a `Space` it holds
+    every pattern while it counts). ``threads`` (all by
     default) change nothing but the time.
 
     Raises UnsupportedLayer for a smooth activation, and InvalidInput for weights that are not
@@ -232,4 +235,7 @@ def _positive(value, name: str, kind: type):
     if not number > 0 or number != value:
         whole = "a whole number" if kind is int else "a number"
         raise InvalidInput(f"{name} is {value!r}; it must be {whole} above 0, or None.")
+    most = MOST_THREADS if name == "threads" else 2**63 - 1
+    if kind is int and number > most:
+        raise InvalidInput(f"{name} is {value!r:.40}; it must be at most {most:,}.")
     return number

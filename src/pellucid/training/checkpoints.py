@@ -25,7 +25,8 @@ from .._kernels.engine import native_module
 from .._kernels.jobs import TrainingJob, TrainingResult
 from .._kernels.state import empty_result
 from .._shapes import Array
-from .checkpoint_files import Fingerprint, Folder, Results, opened
+from .checkpoint_bytes import Results
+from .checkpoint_files import Fingerprint, Folder, opened
 from .chunks import predicted_cost
 from .progress import Progress
 
@@ -68,6 +69,7 @@ def fingerprint(
         "networks": str(len(jobs)),
         "engine": _engine(engine),
         "pellucid": version("pellucid"),
+        "dtype": repr([job.parameters.dtype.name for job in jobs]),
         "starting parameters": _digest(*(job.parameters for job in jobs)),
     }
     for f in fields(TrainingJob):

@@ -13,7 +13,8 @@ from ..._shapes import Array
 from ..network import Network
 
 if TYPE_CHECKING:
-    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.neural_network import MLPClassifier as MLPClassifier
+    from sklearn.neural_network import MLPRegressor as MLPRegressor
 
 NAMES = {"identity": "identity", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}
 HEADS = ("identity", "logistic", "softmax")  # output functions whose inputs are means or logits

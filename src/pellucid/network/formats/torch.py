@@ -12,7 +12,7 @@ from ..network import Network
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-    from torch.nn import Sequential
+    from torch.nn import Sequential as Sequential
 
 SOFTPLUS_THRESHOLD = 40.0  # log(1 + e^z) = z to the last bit of float64 beyond it
 
