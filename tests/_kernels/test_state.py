@@ -117,7 +117,7 @@ def interrupt_later(done, total):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_kernel_goes_on_bit_for_bit(toolbox, rows, isa, threads, monkeypatch):
     X, y, held_out = rows
-    jobs = job_table(toolbox, steps=2000)
+    jobs = job_table(toolbox, steps=600)
     options = held_out | {"threads": threads, "engine": "kernel"}
     expected = train_networks(X, y, jobs, **options)
     monkeypatch.setattr(binding, "INTERVAL", 0.0003)

@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
-from .._shapes import Array, Bool, Float64, Int
+from .._shapes import Array, Float64, Int
 from ..network import Network
-from .chain import Chain, chain_of
+from .chain import chain_of
 from .crossing import Search, View
 from .domains import Space
 from .explain import Explanation, explain
 from .linear_regions import _positive
 from .maps import Maps, compose
+from .switched import Switched
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LocalRegions:
+class LocalRegions(Switched):
     """Activation regions around a point x, each found by crossing a facet of one found before.
 
     Region 0 is that of x. `points[i]` is a point for which it is proved that it lies inside
@@ -56,22 +57,6 @@ class LocalRegions:
     def n_activation_regions(self) -> int:
         """Number of regions found: a lower bound where not `complete`."""
         return len(self.packed_patterns)
-
-    @property
-    def n_switches(self) -> int:
-        """Number of (unit, kink) pairs."""
-        return self._chain.n_switches
-
-    @property
-    def switches(self) -> Int[Array, "n_switches 3"]:
-        """Layer, unit and kink of every switch, counted from 0."""
-        return self._chain.switches
-
-    @property
-    def patterns(self) -> Bool[Array, "n n_switches"]:
-        """The patterns, one boolean for each switch; 0 where a switch is 0 on the whole region."""
-        packed, n = self.packed_patterns, self.n_switches
-        return np.unpackbits(packed, axis=1, count=n, bitorder="little").astype(bool)
 
     @property
     def slope(self) -> Float64[Array, "n d_out d_in"]:
@@ -134,10 +119,6 @@ class LocalRegions:
             f"crossing{'s' if far != 1 else ''}{ball}, certified{told}, exhaustive within "
             f"{self.exhaustive_steps})"
         )
-
-    @cached_property
-    def _chain(self) -> Chain:
-        return chain_of(self.network)
 
     @cached_property
     def _maps(self) -> Maps:

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64, Int
 from ..network import Network
-from .chain import Chain, chain_of, output_index
+from .chain import output_index
 from .domains import Domain, Space
 from .maps import Maps, compose
+from .switched import Switched
 
 if TYPE_CHECKING:
     from .boundaries import DecisionBoundary
@@ -56,7 +57,7 @@ class Corners:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearRegions:
+class LinearRegions(Switched):
     """The activation regions of a network on a domain, and the linear regions that they make up.
 
     Regions are numbered as they were found. `vertices` are in coordinates of the domain; region i
@@ -110,22 +111,6 @@ class LinearRegions:
         return int(self.affine_map.max(initial=-1)) + 1
 
     # ---- each region
-
-    @property
-    def n_switches(self) -> int:
-        """Number of (unit, kink) pairs."""
-        return self._chain.n_switches
-
-    @property
-    def switches(self) -> Int[Array, "n_switches 3"]:
-        """Layer, unit and kink of every switch, counted from 0."""
-        return self._chain.switches
-
-    @property
-    def patterns(self) -> Bool[Array, "n n_switches"]:
-        """The patterns, one boolean for each switch."""
-        packed = self._get("packed_patterns")
-        return np.unpackbits(packed, axis=1, count=self.n_switches, bitorder="little").astype(bool)
 
     @property
     def vertices(self) -> Float64[Array, "corners d"] | None:
@@ -363,10 +348,6 @@ class LinearRegions:
         return f"LinearRegions({', '.join(parts)})"
 
     # ---- inside
-
-    @cached_property
-    def _chain(self) -> Chain:
-        return chain_of(self.network)
 
     @cached_property
     def _corners(self) -> Corners | None:
