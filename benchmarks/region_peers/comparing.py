@@ -26,7 +26,7 @@ def compare(
             continue
         try:
             warm[name] = once(search)
-        except Exception as error:  # a peer may raise what it likes
+        except Exception as error:  # another program's own: told, and its row stays unmeasured
             part.said.append(f"{work.name}: {peers.named(name)} raises {_one_line(error)}")
         else:
             programs[name] = search

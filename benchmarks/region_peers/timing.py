@@ -8,6 +8,8 @@ from typing import Any
 
 #: seconds that one measurement should take at least
 SHORTEST = 0.02
+#: seconds below which a program is warmed up anew
+SHORT = 1.0
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,17 @@ def in_turn(
     """Time the programs, one after the other, so many times.
 
     Each is run once before, to warm up, if that is not in `warm`; one that took longer than
-    `patience` then is not run again. Short ones are called as often as it takes.
+    `patience` then is not run again. Short ones are called as often as it takes, and once more
+    before each timing: after another program's long run memory and caches are cold.
     """
     first = {name: (warm or {}).get(name) or once(of) for name, of in programs.items()}
     slow = {name for name, timed in first.items() if timed.seconds > patience or not repeats}
     times = {name: [timed.seconds] if name in slow else [] for name, timed in first.items()}
     for _ in range(repeats):
         for name in [name for name in programs if name not in slow]:
-            calls = max(1, int(SHORTEST / first[name].seconds))
+            calls = 1
+            if first[name].seconds < SHORT:
+                calls = max(1, int(SHORTEST / once(programs[name]).seconds))
             taken = [once(programs[name]).seconds for _ in range(calls)]
             times[name].append(statistics.fmean(taken))
     return {name: Timed(statistics.median(times[name]), first[name].result) for name in programs}

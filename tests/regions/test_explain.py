@@ -1,5 +1,7 @@
 """What a network does at one point."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -118,3 +120,26 @@ def test_wrong_points_are_refused():
             explain(network, x)
     with pytest.raises(UnsupportedLayer, match="layer 1 of 2 has the activation gelu"):
         explain(random_network([3, 4, 2], "gelu"), [1, 2, 3])
+
+
+def test_the_pattern_is_exact_where_rounding_misses_a_tie():
+    """The last unit is 0 at x in truth, and above 0 in float64."""
+    u = 1.0000000000000002
+    W = [[[u, u, u, u]], [[-1], [u], [u]], [[-1, 1, -1]], [[1], [1], [u]]]
+    b = [[1], [-0.5, 0, 1], [1], [1, -0.5, 0]]
+    network = Network(W, b, ["hardtanh", "relu", "leaky_relu"])
+    x = [0.0, 0.0, 0.0, 0.1]
+    exact, h = [], [Fraction(v) for v in x]
+    for rows, biases, name in zip(W[:3], b[:3], ["hardtanh", "relu", "leaky_relu"], strict=True):
+        z = [
+            sum(Fraction(w) * v for w, v in zip(row, h, strict=True)) + Fraction(c)
+            for row, c in zip(rows, biases, strict=True)
+        ]
+        if name == "hardtanh":
+            exact += [bit for v in z for bit in (v > -1, v > 1)]
+            h = [min(max(v, Fraction(-1)), Fraction(1)) for v in z]
+        else:
+            exact += [v > 0 for v in z]
+            h = [max(v, Fraction(0)) for v in z]
+    assert not exact[-1]
+    assert explain(network, x).pattern.tolist() == exact

@@ -284,3 +284,17 @@ def test_equal_hyperplanes_are_one():
     G = np.array([[1.0, 0], [0, 1], [1, 0], [0.6, 0.8], [1, 0]])
     c = np.array([1.0, 1, 1, 1, 2])
     assert one_of_each(G, c, np.zeros(2)).tolist() == [0, 1, 0, 3, 4]
+
+
+def test_signs_of_tiny_weights_are_no_less_proved():
+    """Scaled by a power of two every sign stays; squares of such weights are 0 in float64."""
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(60, 6))
+    x = rng.normal(size=(40, 6))
+    W[:, 0] = -(W[:, 1:] @ x[0, 1:]) / x[0, 0]  # nearly 0 at the first point
+    plain = chain_of(Network([W, np.ones((1, 60))], [np.zeros(60), [0]], ["relu"]))
+    tiny = chain_of(Network([W * 2.0**-540, np.ones((1, 60))], [np.zeros(60), [0]], ["relu"]))
+    seen, scaled = patterns_at(plain, x), patterns_at(tiny, x)
+    assert seen.by_exact > 20
+    assert scaled.by_exact >= seen.by_exact
+    assert (seen.bits == scaled.bits).all()

@@ -103,15 +103,24 @@ class PlaneRegions(SwitchPatterns):
 
     def next_vertex(self) -> Int[Array, " corners"]:
         """For every row of `vertices` the row of the next one around the same region."""
-        offsets = self._need(self.offsets)
-        following = np.arange(1, offsets[-1] + 1)
-        following[offsets[1:] - 1] = offsets[:-1]
-        return following
+        return next_in_polygon(self._need(self.offsets))
 
     def areas(self) -> Float64[Array, " n"]:
-        """Area of every region in (s, t), by the shoelace formula about its first corner."""
-        offsets, vertices = self._need(self.offsets), self._need(self.vertices)
-        first = np.repeat(vertices[offsets[:-1]], np.diff(offsets), axis=0)
-        p = vertices - first
-        q = vertices[self.next_vertex()] - first
-        return np.add.reduceat(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0], offsets[:-1]) / 2
+        """Area of every region in (s, t)."""
+        return polygon_areas(self._need(self.vertices), self._need(self.offsets))
+
+
+def next_in_polygon(offsets: Int[Array, " n1"]) -> Int[Array, " corners"]:
+    """For every corner of polygons in a row, that of the next one around the same polygon."""
+    following = np.arange(1, offsets[-1] + 1)
+    following[offsets[1:] - 1] = offsets[:-1]
+    return following
+
+
+def polygon_areas(
+    vertices: Float64[Array, "corners 2"], offsets: Int[Array, " n1"]
+) -> Float64[Array, " n"]:
+    """Areas of polygons by the shoelace formula about their first corners."""
+    p = vertices - np.repeat(vertices[offsets[:-1]], np.diff(offsets), axis=0)
+    q = p[next_in_polygon(offsets)]
+    return np.add.reduceat(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0], offsets[:-1]) / 2

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
-from .._shapes import Array, Float64, Int
+from .._shapes import Array, Float64
 from ..regions import Box, LinearRegions
+from ..regions.quantities import corner_values
 from . import _domains, _style
 from ._map_colours import FILLS, map_colours
 
@@ -141,10 +142,10 @@ def _by_output(figure, ax, regions: LinearRegions, k: int, classes: Any) -> str:
     from matplotlib.colors import BoundaryNorm
 
     p, offsets = regions._get("vertices"), regions._get("offsets")
-    first = offsets[owners(regions)]
+    first = np.repeat(offsets[:-1], np.diff(offsets))
     inner = np.flatnonzero((np.arange(len(p)) > first) & (np.append(first[1:], -1) == first))
     triangles = np.stack([first[inner], inner, inner + 1], axis=1)
-    values = vertex_outputs(regions, k)
+    values = corner_values(regions, k)
     if not np.isfinite(values).all():
         raise InvalidInput(
             f"output {k} is too large for float64 on this domain; colour by pattern, or take a "
@@ -166,17 +167,6 @@ def _by_output(figure, ax, regions: LinearRegions, k: int, classes: Any) -> str:
         _fill(ax, polygons(regions), len(regions), facecolors="none", alpha=0.5)
     _domains.colour_bar(figure, ax, filled, f"output {k}")
     return ""
-
-
-def owners(regions: LinearRegions) -> Int[Array, " corners"]:
-    """The region that each vertex belongs to."""
-    return np.repeat(np.arange(len(regions)), np.diff(regions._get("offsets")))
-
-
-def vertex_outputs(regions: LinearRegions, k: int) -> Float64[Array, " corners"]:
-    """Output k at every vertex, by the affine map of the vertex's region."""
-    owner, p = owners(regions), regions._get("vertices")
-    return np.einsum("ni,ni->n", regions.slope[owner, k], p) + regions.intercept[owner, k]
 
 
 def _levels(values: Array, middle: float) -> Array:

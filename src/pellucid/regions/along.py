@@ -15,10 +15,11 @@ from ..network import Network
 from .chain import chain_of
 from .domains import Domain, Segment
 from .linear_regions import linear_regions
+from .switched import Switched
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PiecesAlong:
+class PiecesAlong(Switched):
     """The pieces of a network along straight lines from corner to corner.
 
     A position is the number of a leg, counted from 0, and how far along it: 2.5 is the middle of
@@ -57,12 +58,6 @@ class PiecesAlong:
     def certified(self) -> bool:
         """Whether every sign was proved, so that all counts are right."""
         return self.undecided == 0
-
-    @property
-    def patterns(self) -> Bool[Array, "n n_switches"]:
-        """The patterns, one boolean for each switch."""
-        packed, n = self.packed_patterns, chain_of(self.network).n_switches
-        return np.unpackbits(packed, axis=1, count=n, bitorder="little").astype(bool)
 
     @property
     def breakpoints(self) -> Float64[Array, " n_less_1"]:

@@ -11,6 +11,7 @@ from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64
 from ..network import Network
 from .chain import Chain, chain_of
+from .witness import patterns_at
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,8 +143,9 @@ class Explanation:
 def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
     """The affine map that the network applies at one point x (d_in,), and its region.
 
-    Computed by a forward pass in float64 that carries the map along; nothing is sampled. Where x
-    lies on a kink, the map is that of the inactive side.
+    The pattern is exact: signs that a bound on rounding does not prove are decided in whole
+    numbers. The map is composed under it in float64; nothing is sampled. Where x lies on a kink,
+    the map is that of the inactive side.
 
     Raises UnsupportedLayer for a smooth activation, and InvalidInput where x is not one finite
     point.
@@ -157,7 +159,8 @@ def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
         raise InvalidInput(
             f"x is {_described(point)}; explain needs one point of {chain.d_in} finite numbers."
         )
-    slopes, values, A, h = _carry(chain, point)
+    bits = patterns_at(chain, point[None], on_kinks=True).bits[0]
+    slopes, values, A, h = _carry(chain, point, bits)
     outputs = chain.output_weight @ h + chain.output_bias
     slope = chain.output_weight @ A
     return Explanation(
@@ -166,22 +169,24 @@ def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
         outputs=outputs,
         slope=slope,
         intercept=outputs - slope @ point,
-        pattern=values > 0,
+        pattern=bits,
         switch_slope=slopes,
         switch_value=values,
     )
 
 
-def _carry(chain: Chain, x: Array) -> tuple[Array, Array, Array, Array]:
+def _carry(chain: Chain, x: Array, bits: Array) -> tuple[Array, Array, Array, Array]:
     """Slopes and values of all switches at x, and those of the last layer's outputs."""
     A, h = np.eye(len(x)), x
     slopes, values = [np.empty((0, len(x)))], [np.empty(0)]
-    for W, b, pieces in zip(chain.weights, chain.biases, chain.pieces, strict=True):
+    layers = zip(chain.weights, chain.biases, chain.pieces, strict=True)
+    for layer, (W, b, pieces) in enumerate(layers):
         z, A = W @ h + b, W @ A
         s = z[:, None] - np.array(pieces.kinks)
         slopes.append(np.repeat(A, len(pieces.kinks), axis=0))
         values.append(s.ravel())
-        number = (s > 0).sum(axis=1)  # a tie is inactive
+        own = bits[chain.first[layer] : chain.first[layer + 1]]
+        number = own.reshape(s.shape).sum(axis=1)
         slope, intercept = np.array(pieces.slopes)[number], np.array(pieces.intercepts)[number]
         h, A = slope * z + intercept, slope[:, None] * A
     return np.concatenate(slopes), np.concatenate(values), A, h

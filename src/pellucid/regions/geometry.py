@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._kernels.region_arrays import polygon_areas
 from .._kernels.subdivision import regions_module
 from .._shapes import Array, Float64
 
@@ -37,15 +38,6 @@ def polytope_volumes(
     if module is not None and tight is not None:
         return module.box_volumes(*map(np.ascontiguousarray, (vertices, offsets, tight)))
     return np.array([_hull_volume(vertices[a:b]) for a, b in pairwise(offsets)])
-
-
-def polygon_areas(vertices: Array, offsets: Array) -> Float64[Array, " n"]:
-    """Areas of polygons by the shoelace formula about their first corners."""
-    p = vertices - np.repeat(vertices[offsets[:-1]], np.diff(offsets), axis=0)
-    following = np.arange(1, len(vertices) + 1)
-    following[offsets[1:] - 1] = offsets[:-1]
-    q = p[following]
-    return np.add.reduceat(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0], offsets[:-1]) / 2
 
 
 def _hull_volume(vertices: Array) -> float:

@@ -119,7 +119,7 @@ def _batches(network: Network, chain: Chain, domain: Domain, options: dict) -> I
             try:
                 _search(network, chain, domain, options | {"sink": put, "ask": nobody_waits})
                 put(None)
-            except Exception as error:
+            except Exception as error:  # it is raised again where the batches are awaited
                 put(error)
 
     thread = threading.Thread(target=search, name="iter_linear_regions")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._errors import InvalidInput
+from .._kernels.region_arrays import next_in_polygon
 from .._shapes import Array, Float64
 from .domains import Domain
 from .geometry import polytope_volumes
@@ -98,10 +99,8 @@ def _triangles(regions: "LinearRegions") -> tuple[Array, Array, Array, Array]:
     """Each polygon as triangles from its center: region, the two corners about it, area."""
     vertices, offsets = regions._get("vertices"), regions._get("offsets")
     which = np.repeat(np.arange(len(regions)), np.diff(offsets))
-    following = np.arange(1, len(vertices) + 1)
-    following[offsets[1:] - 1] = offsets[:-1]
     p = vertices - regions.center[which]
-    q = p[following]
+    q = p[next_in_polygon(offsets)]
     return which, p, q, (p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]) / 2
 
 
@@ -153,10 +152,7 @@ def square_integral(regions: "LinearRegions") -> float:
             total += float(regions.volume @ (a * a + a * b + b * b)) / 3
             continue
         which, _, _, area = _triangles(regions)
-        offsets = regions._get("offsets")
-        following = np.arange(1, len(f) + 1)
-        following[offsets[1:] - 1] = offsets[:-1]
-        g = f[following]
+        g = f[next_in_polygon(regions._get("offsets"))]
         c = (np.einsum("nd,nd->n", regions.slope[:, k], regions.center) + regions.intercept[:, k])[
             which
         ]

@@ -15,6 +15,7 @@ from .._shapes import Array, Bool, Float64, Int
 from ..network import Network
 from .chain import output_index
 from .domains import Domain, Space
+from .geometry import MOST_DIMENSIONS
 from .maps import Maps, compose
 from .switched import Switched
 
@@ -37,11 +38,12 @@ class LinearRegion:
     vertices: Float64[Array, "corners d"]
     slope: Float64[Array, "d_out d"]
     intercept: Float64[Array, " d_out"]
-    volume: float
+    volume: float | None  # None above six dimensions, where it would take long
 
     def __repr__(self) -> str:
+        size = "" if self.volume is None else f" volume {self.volume:.4g},"
         return (
-            f"LinearRegion({self.index}: {len(self.vertices)} vertices, volume {self.volume:.4g}, "
+            f"LinearRegion({self.index}: {len(self.vertices)} vertices,{size} "
             f"{int(self.pattern.sum())} of {len(self.pattern)} bits set)"
         )
 
@@ -298,7 +300,7 @@ class LinearRegions(Switched):
             vertices=self.polytope(k),
             slope=self.slope[k],
             intercept=self.intercept[k],
-            volume=float(self.volume[k]),
+            volume=float(self.volume[k]) if self.domain.dimension <= MOST_DIMENSIONS else None,
         )
 
     def __iter__(self) -> Iterator[LinearRegion]:

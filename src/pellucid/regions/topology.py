@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._errors import InvalidInput, MissingDependency
+from .._kernels.region_arrays import next_in_polygon
 from .._shapes import Array, Bool, Float64, Int
+from .adjacency import facet_pairs
 from .exact import ExactMaps
 from .maps import U
 
@@ -83,9 +85,8 @@ def triangulate(regions: "LinearRegions") -> Mesh:
 
     vertices, offsets = _polygons(regions)
     n = len(vertices)
-    following = np.arange(1, n + 1)
-    following[offsets[1:] - 1] = offsets[:-1]
-    a, b = _shared_edges(regions, offsets, following)
+    following = next_in_polygon(offsets)
+    a, b = facet_pairs(regions).T  # facet j is the edge that begins at corner j
     # The edge from a to its next corner is that from b to its, the other way round.
     left, right = np.concatenate([a, following[a]]), np.concatenate([following[b], b])
     links = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
@@ -106,37 +107,6 @@ def _polygons(regions: "LinearRegions") -> tuple[Array, Array]:
     if not regions.complete:
         raise InvalidInput("regions are missing (complete is False); Betti numbers need all.")
     return regions._get("vertices"), regions._get("offsets")
-
-
-def _shared_edges(regions: "LinearRegions", offsets: Array, following: Array) -> tuple:
-    """Rows of the edges of both regions of every adjacent pair; edge j begins at corner j."""
-    facets, packed = regions._get("facets"), regions._get("packed_patterns")
-    pairs = regions.adjacency
-    owner = np.repeat(np.arange(len(packed)), np.diff(offsets))
-    row_of = {(int(i), int(s)): k for k, (i, s) in enumerate(zip(owner, facets, strict=True))}
-    changed = packed[pairs[:, 0]] ^ packed[pairs[:, 1]]
-    byte = (changed != 0).argmax(axis=1)
-    value = changed[np.arange(len(pairs)), byte].astype(np.int64)
-    switch = 8 * byte + np.log2(value & -value).astype(np.int64)  # the first that flips
-    left, right = [], []
-    for (i, j), s in zip(pairs.tolist(), switch.tolist(), strict=True):
-        a, b = row_of.get((i, s)), row_of.get((j, s))
-        if a is None or b is None:  # the edge is named after another switch that vanishes on it
-            a, b = _nearest_edges(regions, offsets, following, i, j)
-        left.append(a)
-        right.append(b)
-    return np.array(left, np.int64), np.array(right, np.int64)
-
-
-def _nearest_edges(regions, offsets: Array, following: Array, i: int, j: int) -> tuple[int, int]:
-    vertices = regions._get("vertices")
-    a, b = (np.arange(offsets[k], offsets[k + 1]) for k in (i, j))
-    apart = [
-        np.abs(vertices[p][:, None] - vertices[q][None]).sum(axis=2)
-        for p, q in ((a, following[b]), (following[a], b))
-    ]
-    k = int((apart[0] + apart[1]).argmin())
-    return int(a[k // len(b)]), int(b[k % len(b)])
 
 
 def corners_below(

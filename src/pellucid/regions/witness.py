@@ -12,7 +12,7 @@ import numpy as np
 from .._shapes import Array, Bool, Float64
 from .chain import Chain
 from .exact import Dyadic
-from .maps import U
+from .maps import VANISHING, U
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,17 @@ class Witnessed:
     by_exact: int  # signs decided in whole numbers
 
 
-def patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
-    """The pattern at each point, and whether it is proved that the point lies inside its region."""
+def patterns_at(chain: Chain, x: Float64[Array, "n d_in"], on_kinks: bool = False) -> Witnessed:
+    """The pattern at each point, and whether it is proved that the point lies inside its region.
+
+    With ``on_kinks`` the pattern of a point on a kink, where a tie counts as inactive, is exact
+    too; else nothing more is asked about such a point.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        return _patterns_at(chain, x)
+        return _patterns_at(chain, x, on_kinks)
 
 
-def _patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
+def _patterns_at(chain: Chain, x: Float64[Array, "n d_in"], on_kinks: bool) -> Witnessed:
     n, by_exact = len(x), 0
     flat = np.zeros(x.shape, bool)  # units that are 0 on a neighbourhood
     bits, proved = np.zeros((n, chain.n_switches), bool), np.ones(n, bool)
@@ -41,7 +45,7 @@ def _patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
     ):
         z = h @ W.T + b
         # |sum W_jk h_k| <= |W_j| |h|
-        row, height = np.linalg.norm(W, axis=1), np.linalg.norm(h, axis=1)
+        row, height = _norms(W), _norms(h)
         rounded = (W.shape[1] + 4) * U * (np.outer(height, row) + np.abs(b))
         made = 1.001 * (np.outer(error, row) + rounded)  # bound on |z - true z|
         kinks, slopes = np.array(pieces.kinks), np.array(pieces.slopes)
@@ -52,11 +56,11 @@ def _patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
         if unsure.any():
             unsure &= ~_vanishes(flat, W, b)[:, :, None] | (kinks != 0)
             above &= np.abs(s) > bound
-            for i, unit, kink in np.argwhere(unsure & proved[:, None, None]):
-                if proved[i]:
+            for i, unit, kink in np.argwhere(unsure & (proved | on_kinks)[:, None, None]):
+                if proved[i] or on_kinks:
                     sign = exact_sign(chain, bits[i], x[i], layer, int(unit), int(kink))
                     by_exact += 1
-                    proved[i] = sign is not None
+                    proved[i] &= sign is not None
                     above[i, unit, kink] = sign == 1
         begin, end = chain.first[layer : layer + 2]
         bits[:, begin:end] = above.reshape(n, end - begin)
@@ -64,9 +68,14 @@ def _patterns_at(chain: Chain, x: Float64[Array, "n d_in"]) -> Witnessed:
         slope, intercept = slopes[number], np.array(pieces.intercepts)[number]
         h = slope * z + intercept
         off = np.abs(slope) * made + 3 * U * (np.abs(slope * z) + np.abs(intercept))
-        error = 1.001 * np.linalg.norm(off, axis=1) + 1e-290
+        error = 1.001 * _norms(off) + 1e-290
         flat = (slope == 0) & (intercept == 0)
     return Witnessed(bits, proved, n * chain.n_switches - by_exact, by_exact)
+
+
+def _norms(rows: Array) -> Array:
+    """The 2-norm of each row, not below it where squares underflow."""
+    return np.linalg.norm(rows, axis=1) + VANISHING * np.sqrt(rows.shape[1])
 
 
 def _vanishes(flat: Array, W: Array, b: Array) -> Array:
