@@ -23,7 +23,7 @@ GRID = {
     "batch_size": [None, 32],
     "dropout": 0.1,
     "patience": 1000,
-    "steps": 4000,
+    "steps": 12000,
     "record_every": 7,
     "measure_every": 100,
 }
@@ -48,7 +48,7 @@ LBFGS = {
     "measure_every": 20,
 }
 WORKS = {
-    "kernel": {"grid": GRID, "every": 0.03, "engine": "auto"},
+    "kernel": {"grid": GRID, "every": 0.01, "engine": "auto"},
     "kernel, always writing": {"grid": GRID | {"steps": 3000}, "every": 0.0, "engine": "auto"},
     "kernel, L-BFGS": {"grid": LBFGS, "every": 0.0, "engine": "auto"},
     "reference": {"grid": FEW, "every": 0.0, "engine": "reference"},
