@@ -3,9 +3,9 @@
 import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import SupportsFloat, SupportsIndex
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..network import Network
 from .chain import Chain, chain_of
 from .domains import Domain, Space
 from .result import Corners, LinearRegions
+from .scaling import common_scale, scaled, unscaled
 from .whole import regions_of_space
 
 MOST_THREADS = 4096
@@ -148,7 +149,7 @@ def corners_of(regions: LinearRegions) -> Corners:
     if not len(regions):
         d = regions.domain.dimension
         return Corners(np.empty((0, d)), np.zeros(1, np.int64), 0.0, np.empty((0, 1), np.uint64))
-    found = _subdivide_box(regions._chain, regions.domain, options)
+    found = _in_scale(_subdivide_box, regions._chain, regions.domain, options)
     return Corners(
         found.get("vertices"), found.get("offsets"), found.vertex_error, found.get("tight")
     )
@@ -174,7 +175,18 @@ def _search(network: Network, chain: Chain, domain: Domain, options: dict) -> Li
     sink = options.get("sink")
     if sink is not None:
         options = options | {"sink": lambda found: sink(result(found))}
-    return result(subdivide(chain, domain, options))
+    return result(_in_scale(subdivide, chain, domain, options))
+
+
+def _in_scale(subdivide: Callable, chain: Chain, domain: Domain, options: dict) -> Any:
+    """What the kernel finds where no coordinate is much longer than another, in the domain's."""
+    scale = common_scale(domain)
+    if scale is None:
+        return subdivide(chain, domain, options)
+    sink = options.get("sink")
+    if sink is not None:
+        options = options | {"sink": lambda found: sink(unscaled(found, scale))}
+    return unscaled(subdivide(chain, scaled(domain, scale), options), scale)
 
 
 _DECISIONS = ("by_filter", "by_exact", "undecided", "complete")
