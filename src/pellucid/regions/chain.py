@@ -4,6 +4,7 @@ import operator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import SupportsIndex
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -67,8 +68,18 @@ class Chain:
         return np.array(rows, dtype=np.int64).reshape(len(rows), 3)
 
 
+_chains: WeakKeyDictionary[Network, Chain] = WeakKeyDictionary()  # networks never change
+
+
 def chain_of(network: Network) -> Chain:
     """The network's layers in float64; UnsupportedLayer or InvalidInput where regions end."""
+    chain = _chains.get(network)
+    if chain is None:
+        chain = _chains[network] = _make_chain(network)
+    return chain
+
+
+def _make_chain(network: Network) -> Chain:
     layers = network.layers
     pieces = []
     for i, (W, b, activation) in enumerate(layers):
