@@ -27,10 +27,12 @@ class Dyadic:
         """The floats as they are."""
         mantissa, exponent = np.frexp(np.asarray(values, np.float64))
         whole = (mantissa * 2.0**53).astype(np.int64)
+        gathered = int(np.bitwise_or.reduce(whole, axis=None))
+        zeros = (gathered & -gathered).bit_length() - 1 if gathered else 0  # of all, at the low end
         used = exponent[whole != 0]
         least = int(used.min()) if used.size else 0
         up = np.where(whole != 0, exponent - least, 0).astype(object)
-        return Dyadic(whole.astype(object) * 2**up, 53 - least)
+        return Dyadic((whole >> zeros).astype(object) * 2**up, 53 - zeros - least)
 
     def __matmul__(self, other: "Dyadic") -> "Dyadic":
         return Dyadic(self.numbers.dot(other.numbers), self.shift + other.shift)
@@ -64,6 +66,7 @@ class ExactMaps:
         rounded = np.concatenate([domain.axes, domain.origin[None]])
         rest = np.concatenate([domain.rest, np.zeros((1, domain.d_in))])
         self.inputs = Dyadic.of(rounded.T) + Dyadic.of(rest.T)  # (d_in, d + 1)
+        self.slopes = [Dyadic.of(np.array(p.slopes)) for p in chain.pieces]
         self.weights = [Dyadic.of(W) for W in (*chain.weights, chain.output_weight)]
         self.biases = [
             Dyadic.of(np.concatenate([np.zeros((len(b), d)), b[:, None]], axis=1))
@@ -102,10 +105,13 @@ class ExactMaps:
         if pieces.kinks:
             bits = bits_of(packed[None], first[layer], first[layer + 1])
             number = piece_numbers(bits, pieces)[0]
-        H = Dyadic.of(np.array(pieces.slopes)[number][:, None]) * Z
+        slopes = self.slopes[layer]
+        H = Dyadic(slopes.numbers[number][:, None], slopes.shift) * Z
+        if not any(pieces.intercepts):
+            return H
         intercept = np.zeros(Z.numbers.shape)
         intercept[:, -1] = np.array(pieces.intercepts)[number]
-        return H + Dyadic.of(intercept) if intercept.any() else H
+        return H + Dyadic.of(intercept)
 
     def output_key(self, packed: Array) -> tuple:
         """Equal for equal affine maps of the output, and only for those."""

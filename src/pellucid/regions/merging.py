@@ -52,7 +52,6 @@ class Equality:
         self.error = rounding(self.chain, regions.domain, maps.norms)
         self._keys: dict[int, int] = {}  # of exact maps, numbered
         self._numbers: dict[tuple, int] = {}
-        self._by_effective: dict[bytes, int] = {}
 
     def near(self, i: Array, j: Array) -> Array:
         """Which pairs floating point cannot tell apart; bool."""
@@ -93,18 +92,26 @@ class Equality:
         single = np.bincount(run)[run] == 1
         labels = np.empty(m, np.int64)
         labels[order[single]] = np.arange(single.sum())
-        number: dict[int, int] = {}
-        for k in order[~single]:
-            key = self._class_key(int(members[k]))
-            labels[k] = single.sum() + number.setdefault(key, len(number))
+        close = np.sort(order[~single])
+        labels[close] = single.sum() + self._exact_classes(members[close])
         return labels
 
-    def _class_key(self, i: int) -> int:
-        """An exact number, composed once for all regions on which the same units matter."""
-        effective = effective_pieces(self.chain, self.packed[i : i + 1]).tobytes()
-        if effective not in self._by_effective:
-            self._by_effective[effective] = self.exact_number(i)
-        return self._by_effective[effective]
+    def _exact_classes(self, members: Array) -> Int[Array, " members"]:
+        """Exact labels, composed once for all regions on which the same units matter.
+
+        In the order of the search neighbours share the maps of the first layers.
+        """
+        effective = [
+            effective_pieces(self.chain, self.packed[members[begin : begin + BATCH]])
+            for begin in range(0, len(members), BATCH)
+        ]
+        if not effective:
+            return np.empty(0, np.int64)
+        _, first, kind = np.unique(
+            np.concatenate(effective), axis=0, return_index=True, return_inverse=True
+        )
+        number = {k: self.exact_number(int(members[k])) for k in np.sort(first)}
+        return np.array([number[k] for k in first], np.int64)[kind.ravel()]
 
     @cached_property
     def _exact(self) -> ExactMaps:
