@@ -12,7 +12,6 @@ from ..network import Activation, Network, as_activation
 from .chain import Chain, chain_of
 from .domains import Box, Domain, Space
 from .linear_regions import linear_regions
-from .polishing import polished
 from .quantities import Norm, extremum, integrals, norm_named, square_integral
 from .refining import above
 
@@ -54,7 +53,7 @@ def function_distance(network: Network, other: Network, domain: Domain, norm: No
             'norm 1 or "inf".'
         )
     joint, place, scale = difference(chains, domain, "abs" if q == 1 else "identity")
-    regions = polished(linear_regions(joint, place))
+    regions = linear_regions(joint, place)
     if q == 1:
         return float(integrals(regions).sum()) * scale
     if q == 2:
