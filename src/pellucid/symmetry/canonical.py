@@ -1,4 +1,4 @@
-"""One network for all parameter settings that permutation, scale, sign and idle units make of it."""
+"""One network for all the parameters that order, scale, sign and idle units make of it."""
 
 from functools import cmp_to_key
 

@@ -21,7 +21,7 @@ def functional_dimension(network: Network, X: ArrayLike) -> int:
 
 
 def jacobian(network: Network, X: Float64[Array, "n d_in"]) -> Float64[Array, "n_d_out p"]:
-    """Derivatives of every output at every row by the parameters, in the order of `parameters()`."""
+    """Derivatives of every output at every row by the parameters, as `parameters()` has them."""
     full = network.astype("float64")
     forward = full.forward(X)
     n, K = len(X), full.d_out

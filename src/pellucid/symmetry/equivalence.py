@@ -168,13 +168,16 @@ def _first_difference(
 
 
 def _in_float64(f: ExactLayers, g: ExactLayers, domain: Domain, p: Point, gap: list):
-    """The same point rounded to float64, if the outputs differ there too."""
+    """A point of float64 beside this one, if one of three shows the difference too."""
     near = np.array([float(v) for v in p])
-    near = fractions(np.clip(near, domain.low, domain.high))
-    if near == p:
-        return p, gap
-    there = [abs(x - y) for x, y in zip(f(near), g(near), strict=True)]
-    return (near, there) if any(there) else (p, gap)
+    for towards in (near, np.full_like(near, np.inf), np.full_like(near, -np.inf)):
+        beside = fractions(np.clip(np.nextafter(near, towards), domain.low, domain.high))
+        there = (
+            gap if beside == p else [abs(x - y) for x, y in zip(f(beside), g(beside), strict=True)]
+        )
+        if any(there):
+            return beside, there
+    return p, gap
 
 
 def _size(gap) -> float:

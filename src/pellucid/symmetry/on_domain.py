@@ -78,7 +78,7 @@ def reduced(M: Float64[Array, "m n"]) -> tuple[Array, list[int]]:
 
 
 def pieces_on(form: Editable, k: int, box: Box) -> Int[Array, " width"]:
-    """The piece of its activation on which each unit of layer k stays on the box; -1: on several."""
+    """The piece of its activation on which each unit of layer k stays on the box, or -1."""
     W, b = form.W[: k + 1], form.b[: k + 1]
     if not all(len(part) for part in b):
         return np.full(len(b[-1]), -1)

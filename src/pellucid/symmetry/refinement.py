@@ -1,8 +1,8 @@
 """Deep networks, decided on the cells that the regions of both have in common.
 
 Both networks run side by side in one, whose outputs are f - g; its certified regions are the common
-refinement. On each cell f - g is affine, composed in whole numbers: f = g where all are 0, and where
-one is not, the cell's exact corners give a point that shows it.
+refinement. On each cell f - g is affine, composed in whole numbers: f = g if all are 0. If one is
+not 0, the exact corners of its cell give a point that shows it.
 
 On the whole space the joint network becomes homogeneous, with one more input t that multiplies the
 biases, and is looked at on the surface of a cube: F(x, t) = t f(x / t).
@@ -24,6 +24,7 @@ from ..regions.maps import compose, rounding
 from ..regions.whole import faces, homogeneous
 from .exact_layers import Point, to_input
 from .side_by_side import difference_in_space
+from .zero_maps import zero_maps
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ def _first_nonzero(regions: LinearRegions) -> int | None:
     clear = np.flatnonzero(size > 2 * error)
     if len(clear):
         return int(clear[np.argmax(size[clear])])
-    exact = ExactMaps(chain, domain)
-    for i, pattern in enumerate(packed):
-        if exact.preactivations(pattern)[-1].numbers.astype(bool).any():
-            return i
+    begin = 0
+    for zero in zero_maps(chain, domain, packed):
+        if not zero.all():
+            return begin + int(zero.argmin())
+        begin += len(zero)
     return None
 
 
@@ -100,7 +102,7 @@ def _points(regions: LinearRegions, row: int, in_space: bool) -> Iterator[Point]
             inside = np.clip(p, regions.domain.low, regions.domain.high)
             yield tuple(map(Fraction, inside.tolist()))
     corners = _corners(regions, exact, row)
-    middle = tuple(sum(column) / len(corners) for column in zip(*corners, strict=True))
+    middle = tuple(sum(column, Fraction(0)) / len(corners) for column in zip(*corners, strict=True))
     yield place(middle)
     for corner in corners:
         yield place(tuple((a + b) / 2 for a, b in zip(middle, corner, strict=True)))

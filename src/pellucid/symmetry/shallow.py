@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,10 +67,10 @@ def hinges_of(layers: ExactLayers) -> Hinges:
         return Hinges({}, _fractions(out))
     first, pieces = layers.tables[0], layers.pieces[0]
     kinks, slopes = map(fractions, (np.array(pieces.kinks), np.array(pieces.slopes)))
-    jumps = [b - a for a, b in zip(slopes, slopes[1:], strict=False)]
+    jumps = [b - a for a, b in pairwise(slopes)]
     last = fractions(np.array(pieces.intercepts))[-1]
     p = (slopes[0] + slopes[-1]) / 2
-    q = last + sum(jump * kink for jump, kink in zip(jumps, kinks, strict=True)) / 2
+    q = last + sum((j * k for j, k in zip(jumps, kinks, strict=True)), Fraction(0)) / 2
     affine = _fractions(_affine_part(out, first, p, q))
     found: dict[Row, list[Fraction]] = {}
     weights = out.numbers[:, :-1].T.tolist()

@@ -94,8 +94,8 @@ def rescale(network: Network, layer: SupportsIndex, factors: ArrayLike) -> Netwo
     c = _per_unit(network, k, factors, "factors")
     if not symmetry_of(network.activations[k]).scales:
         raise InvalidInput(
-            f"hidden layer {k} has the activation {network.activations[k]}, which a factor does not "
-            "pass unchanged; rescale needs relu, leaky_relu, prelu, abs or identity."
+            f"hidden layer {k} has the activation {network.activations[k]}, which does not pass "
+            "a factor unchanged; rescale needs relu, leaky_relu, prelu, abs or identity."
         )
     if not ((c > 0) & np.isfinite(c)).all():
         raise InvalidInput(
