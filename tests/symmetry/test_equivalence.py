@@ -253,7 +253,7 @@ def near_pair(rng, names):
 @pytest.mark.parametrize("names", [["relu"], STRAIGHT], ids=["relu", "all"])
 def test_answers_on_an_interval_are_those_of_all_kinks_in_fractions(names):
     answers = []
-    for seed in range(150):
+    for seed in range(80):
         rng = np.random.default_rng(seed)
         f, g = near_pair(rng, names)
         expected = "equal" if equal_on_interval(f, g, -2, 3) else "different"
@@ -263,8 +263,8 @@ def test_answers_on_an_interval_are_those_of_all_kinks_in_fractions(names):
         expected = "equal" if equal_on_interval(f, g, -(10**6), 10**6) else "different"
         assert everywhere == expected or not set(names) <= {"relu"}
         answers.append(everywhere)
-    assert answers.count("equal") > 15
-    assert answers.count("different") > 15
+    assert answers.count("equal") > 8
+    assert answers.count("different") > 8
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -290,6 +290,8 @@ def test_regions_that_are_too_many_leave_it_undecided():
     found = equivalent(f, g, Box([-2, -2], [2, 2]), cells=3)
     assert found.answer == "undecided"
     assert "more cells" in found.how
+    assert "9 dimensions" in equivalent(*hidden_flip(9)).how
+    assert check(*hidden_flip(5), Box([-1] * 5, [1] * 5)) == "equal"
 
 
 # --- time and errors ---------------------------------------------------------------------------
@@ -298,19 +300,18 @@ def test_regions_that_are_too_many_leave_it_undecided():
 def best_of(n, call):
     times = []
     for _ in range(n):
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
-@pytest.mark.slow
 def test_common_cases_take_milliseconds():
     f, rng = normal_network([4, 64, 64, 3]), np.random.default_rng(0)
     g = permute(rescale(f, 0, 2.0 ** rng.integers(-2, 3, 64)), 1, rng.permutation(64))
-    assert best_of(3, lambda: equivalent(f, g)) < 0.1
-    assert best_of(3, lambda: equivalent(f, normal_network([4, 64, 64, 3], seed=1))) < 0.1
-    assert best_of(3, lambda: equivalent(*FLIP_EXAMPLE)) < 0.02
+    assert best_of(5, lambda: equivalent(f, g)) < 0.1
+    assert best_of(5, lambda: equivalent(f, normal_network([4, 64, 64, 3], seed=1))) < 0.1
+    assert best_of(5, lambda: equivalent(*FLIP_EXAMPLE)) < 0.02
 
 
 def test_errors_say_what_does_not_fit():

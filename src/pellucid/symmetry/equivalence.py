@@ -1,5 +1,6 @@
 """`equivalent`: whether two networks are the same function, decided and not guessed."""
 
+import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -20,8 +21,10 @@ from .smooth import proved_gaps
 
 #: points at which the networks are first compared in floating point, and exactly after that
 SAMPLES, EXACT_SAMPLES = 256, 3
-#: most cells of the common refinement, by default
+#: most cells of the common refinement by default, in up to 3 dimensions; a 4th in each one more
 CELLS = 100_000
+#: above this many dimensions cells have too many corners
+MOST_DIMENSIONS = 8
 #: monotone, so that equal outputs have equal pre-activations: name -> whether, by parameters
 INJECTIVE = {
     "identity": lambda: True,
@@ -64,7 +67,7 @@ class Equivalence:
 
 
 def equivalent(
-    a: Network, b: Network, domain: Domain | None = None, *, cells: SupportsIndex = CELLS
+    a: Network, b: Network, domain: Domain | None = None, *, cells: SupportsIndex | None = None
 ) -> Equivalence:
     """Whether two networks are the same function on a domain: equal, different, or undecided.
 
@@ -77,15 +80,17 @@ def equivalent(
     activation; points at which the outputs differ, verified in rational numbers; with one hidden
     layer of piecewise-linear units, hyperplanes, coefficients and affine parts in rational numbers,
     which always decides; with more layers, the affine maps on all cells of the common refinement,
-    if there are at most `cells` of them. Smooth activations are different where outputs differ by
-    more than rounding can explain (math functions taken as right to 8 units in the last place), and
-    undecided otherwise.
+    in up to 8 dimensions and if there are at most `cells` of them (by default 100,000 in up to 3
+    dimensions, and a quarter of it in each further one). Smooth activations are different where
+    outputs differ by more than rounding can explain (math functions taken as right to 8 units in
+    the last place), and undecided otherwise. Where both networks end in the same strictly monotone
+    output activation, their logits are compared.
 
     Raises InvalidInput where the numbers of inputs or outputs differ, and for parameters that are
     not finite.
     """
     place = _checked(a, b, domain)
-    budget = _budget(cells)
+    budget = _budget(cells, place.dimension)
     a, b = _without_injective_output(a, b)
     f, g = exact_layers(a, place), exact_layers(b, place)
     if normal_form(f) == normal_form(g):
@@ -117,6 +122,9 @@ def _shallow(f: ExactLayers, g: ExactLayers, domain: Domain) -> Equivalence:
 def _deep(
     a: Network, b: Network, f: ExactLayers, g: ExactLayers, domain: Domain, budget: int
 ) -> Equivalence:
+    if domain.dimension > MOST_DIMENSIONS:
+        how = f"no difference was found, and {domain.dimension} dimensions are too many for regions"
+        return Equivalence("undecided", None, how)
     try:
         cells = refine(a, b, domain, budget)
     except InvalidInput as error:
@@ -233,9 +241,9 @@ def _checked(a: Network, b: Network, domain: Domain | None) -> Domain:
     return place
 
 
-def _budget(cells: SupportsIndex) -> int:
-    import operator
-
+def _budget(cells: SupportsIndex | None, d: int) -> int:
+    if cells is None:
+        return max(CELLS >> 2 * max(0, d - 3), 1)
     try:
         n = operator.index(cells)
     except TypeError:

@@ -102,6 +102,8 @@ def _points(regions: LinearRegions, row: int, in_space: bool) -> Iterator[Point]
             inside = np.clip(p, regions.domain.low, regions.domain.high)
             yield tuple(map(Fraction, inside.tolist()))
     corners = _corners(regions, exact, row)
+    if not corners:
+        return
     middle = tuple(sum(column, Fraction(0)) / len(corners) for column in zip(*corners, strict=True))
     yield place(middle)
     for corner in corners:
@@ -118,7 +120,8 @@ def _corners(regions: LinearRegions, exact: ExactMaps, row: int) -> list[Point]:
         k, high = divmod(-1 - facet, 2)
         end = Fraction(float((domain.high if high else domain.low)[k]))
         rows[facet] = [int(i == k) * end.denominator for i in range(d)] + [-end.numerator]
-    return [_meeting([rows[f] for f in of], d) for of in _facets_by_corner(regions, row)]
+    found = (_meeting([rows[f] for f in of], d) for of in _facets_by_corner(regions, row))
+    return [corner for corner in found if corner is not None]
 
 
 def _facets_by_corner(regions: LinearRegions, row: int) -> Iterator[list[int]]:
@@ -133,11 +136,13 @@ def _facets_by_corner(regions: LinearRegions, row: int) -> Iterator[list[int]]:
             yield [f for j, f in enumerate(facets) if words[j // 64] >> (j % 64) & 1]
 
 
-def _meeting(rows: list[list[int]], d: int) -> Point:
+def _meeting(rows: list[list[int]], d: int) -> Point | None:
     """The only solution of row (p, 1) = 0 for all rows: by elimination in rational numbers."""
     left = [[Fraction(v) for v in row] for row in rows]
     for k in range(d):
-        pivot = next(row for row in left[k:] if row[k])
+        pivot = next((row for row in left[k:] if row[k]), None)
+        if pivot is None:
+            return None
         left.remove(pivot)
         pivot = [v / pivot[k] for v in pivot]
         left = [[v - row[k] * p for v, p in zip(row, pivot, strict=True)] for row in left]

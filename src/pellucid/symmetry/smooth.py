@@ -32,5 +32,6 @@ def _outputs(network: Network, x: Array) -> tuple[Array, Array]:
         h = activation(z)
         slopes = (abs(p) for p in activation.parameters)
         steepest = max(1.0 if activation.name in PIECES else STEEPEST, *slopes, 0.0)
-        error = 1.001 * (steepest * error + 2 * ULPS * U * np.abs(h)) + 1e-290
+        size = np.maximum(np.abs(h), np.minimum(1.0, np.abs(z)))  # values that cancel to near 0
+        error = 1.001 * (steepest * error + 2 * ULPS * U * size) + 1e-290
     return h, error
