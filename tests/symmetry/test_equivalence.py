@@ -270,7 +270,7 @@ def test_answers_on_an_interval_are_those_of_all_kinks_in_fractions(names):
 @pytest.mark.parametrize("d", [2, 3])
 def test_both_ways_to_decide_agree_on_shallow_networks(d):
     box, answers = Box([-1] * d, [1.5] * d), []
-    for seed in range(40):
+    for seed in range(24):
         rng = np.random.default_rng(seed)
         f, g = (integer_network([d, 2, 1], rng, most=1) for _ in range(2))
         if seed % 2:
@@ -314,6 +314,7 @@ def test_common_cases_take_milliseconds():
     assert best_of(5, lambda: equivalent(*FLIP_EXAMPLE)) < 0.02
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_errors_say_what_does_not_fit():
     f = normal_network([2, 3, 1])
     with pytest.raises(InvalidInput, match="2 and 3 inputs"):
@@ -322,6 +323,10 @@ def test_errors_say_what_does_not_fit():
         equivalent(f, normal_network([2, 3, 2]))
     with pytest.raises(InvalidInput, match="take 2 inputs and the domain has 1"):
         equivalent(f, f, Box(0, 1))
+    with pytest.raises(InvalidInput, match="the domain is a int; it must be a Box"):
+        equivalent(f, f, 3)
+    with pytest.raises(InvalidInput, match="b is a str; it must be a Network"):
+        equivalent(f, "f")
     with pytest.raises(InvalidInput, match="cells is 0"):
         equivalent(f, f, cells=0)
     with pytest.raises(InvalidInput, match="not finite"):

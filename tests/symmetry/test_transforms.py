@@ -75,9 +75,12 @@ def test_the_dtype_stays():
         assert g.dtype == np.float32
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda f: permute(f, "x", [0]), "layer is 'x'; the network has the hidden layers 0 to 1"),
+        (lambda f: rescale(f, 0, "many"), "factors must be numbers, one for each unit"),
         (lambda f: permute(f, 2, [0]), "layer is 2; the network has the hidden layers 0 to 1"),
         (lambda f: permute(f, 0, [0, 0, 1]), "each of the numbers 0 to 2 once"),
         (lambda f: permute(f, 0, [0.0, 1.0, 2.0]), "each of the numbers 0 to 2 once"),
