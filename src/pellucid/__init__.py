@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import plot as plot
+    from . import symmetry as symmetry
     from ._errors import InvalidFile as InvalidFile
     from ._errors import InvalidInput as InvalidInput
     from ._errors import InvalidTable as InvalidTable
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = (
     *("datasets", "likelihoods", "network", "plot", "regions"),
-    *("training", "diagnosis", "report"),
+    *("symmetry", "training", "diagnosis", "report"),
 )
 _PUBLIC = {
     "_errors": (
@@ -100,7 +101,7 @@ _PUBLIC = {
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
-__all__ = ["datasets", "plot", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+__all__ = ["datasets", "plot", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
 
 
 def __getattr__(name: str) -> Any:
