@@ -54,10 +54,15 @@ if TYPE_CHECKING:
     from .training import Run as Run
     from .training import train as train
     from .training import train_many as train_many
+    from .walkthrough import WorkedPass as WorkedPass
+    from .walkthrough import WorkedStep as WorkedStep
+    from .walkthrough import worked_pass as worked_pass
+    from .walkthrough import worked_step as worked_step
 
 _PACKAGES = (
     *("datasets", "likelihoods", "network", "plot", "regions"),
     *("symmetry", "training", "diagnosis", "report"),
+    *("walkthrough",),
 )
 _PUBLIC = {
     "_errors": (
@@ -98,6 +103,7 @@ _PUBLIC = {
     ),
     "report": ("write_report",),
     "training": ("Grid", "History", "Run", "train", "train_many"),
+    "walkthrough": ("WorkedPass", "WorkedStep", "worked_pass", "worked_step"),
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 

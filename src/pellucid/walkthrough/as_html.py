@@ -96,7 +96,7 @@ def _matrix(document: Document, block: Matrix) -> str:
         for j in columns
     ]
     names = block.rows or ("",) * height
-    lines = [_header(("", *("…" if j is None else block.columns[j] for j in columns)))] * (
+    lines = [_header(("", *("…" if j is None else (block.columns or ())[j] for j in columns)))] * (
         block.columns is not None
     )
     for at, (i, numbers) in enumerate(zip(rows, zip(*cells, strict=True), strict=True)):

@@ -1,6 +1,8 @@
 """A document as plain text with aligned columns."""
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from .blocks import (
     Block,
@@ -14,11 +16,13 @@ from .blocks import (
     Title,
     left_out,
     picked,
+    shown,
 )
-from .numerals import aligned, aligned_columns, shape_text
+from .numerals import GAP, aligned, aligned_columns, shape_text
 
 WIDTH = 100
 INDENT = "    "
+LONGEST_NAME = 26
 
 
 def text(document: Document) -> str:
@@ -37,7 +41,7 @@ def _block(document: Document, block: Block) -> Iterable[str]:
     if isinstance(block, Title):
         return [f"{block.text}:"]
     if isinstance(block, Equation):
-        return [_equation(block)]
+        return _equation(block)
     if isinstance(block, Matrix):
         return _matrix(document, block)
     if isinstance(block, Sums):
@@ -51,31 +55,53 @@ def _wrapped(words: str) -> list[str]:
     return wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _equation(block: Equation) -> str:
+def _equation(block: Equation) -> list[str]:
+    """On one line, or broken before its signs."""
     number = f"({block.number})" if block.number else ""
     left = f"{number:<5}{block.body}"
-    return f"{left:<58}  {block.shapes}" if block.shapes else left
+    if len(left) > WIDTH:
+        parts = re.split(r"(?= = | \+ )", left)
+        lines = [""]
+        for part in parts:
+            if len(lines[-1]) + len(part) > WIDTH:
+                lines.append(" " * 8)
+            lines[-1] += part
+        return lines
+    return [f"{left:<58}  {block.shapes}" if block.shapes else left]
 
 
 def _matrix(document: Document, block: Matrix) -> list[str]:
-    limit = document.limit
+    """As many columns as fit on the page, at least three; a vector that does not fit stands up."""
+    if len(block.values) == 1 and max(map(len, _table(document, block, document.limit))) > WIDTH:
+        block = replace(block, values=block.values.T, rows=block.columns, columns=None)
+    for limit in range(document.limit, 2, -1):
+        lines = _table(document, block, limit)
+        if max(map(len, lines)) <= WIDTH:
+            break
+    more = _more(block, document.limit, limit)
+    return [f"{INDENT}{block.symbol}  shape {shape_text(block.shape)}{more}", *lines]
+
+
+def _table(document: Document, block: Matrix, limit: int) -> list[str]:
     columns = block.columns or ("",) * block.values.shape[1]
     names = block.rows or ("",) * len(block.values)
-    numbers = [
-        [document.numeral(v) for v in picked(list(row), limit, "...")] for row in block.values
-    ]
-    gap = ["..."] * len(list(picked(columns, limit, "...")))
-    body = aligned_columns(list(picked(numbers, limit, gap)))
-    header = list(picked(columns, limit, "..."))
+    numbers = [[document.numeral(v) for v in picked(list(row), limit, GAP)] for row in block.values]
+    gap = [GAP] * len(shown(len(columns), limit))
+    body = aligned_columns(list(picked(numbers, document.limit, gap)))
+    header = [_short(name) for name in picked(columns, limit, GAP)]
     cells = [header, *body] if any(columns) else body
-    labels = ([""] if any(columns) else []) + list(picked(names, limit, "..."))
-    table = [[label, *row] for label, row in zip(labels, cells, strict=True)]
-    more = _more(block, limit)
-    return [f"{INDENT}{block.symbol}  shape {shape_text(block.shape)}{more}", *_columns(table)]
+    labels = [""] * any(columns)
+    labels += [_short(name) for name in picked(names, document.limit, GAP)]
+    return _columns([[label, *row] for label, row in zip(labels, cells, strict=True)])
 
 
-def _more(block: Matrix, limit: int) -> str:
-    rows, columns = (left_out(n, limit) for n in block.values.shape)
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}{GAP}"
+
+
+def _more(block: Matrix, height: int, width: int) -> str:
+    n, m = block.values.shape
+    rows, columns = left_out(n, height), left_out(m, width)
     told = [f"{rows} rows"] * (rows > 0) + [f"{columns} columns"] * (columns > 0)
     return f"; {' and '.join(told)} left out" if told else ""
 
@@ -94,26 +120,42 @@ def _columns(table: list[list[str]], left: int = 1, gap: str = "  ") -> list[str
 
 
 def _sums(document: Document, block: Sums) -> list[str]:
-    rows = []
-    for one in block.sums:
-        rows.append([one.symbol, *document.terms(one), document.numeral(one.result)])
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    columns = [
-        [cell.ljust(max(map(len, column))) for cell in column] for column in columns[:-1]
-    ] + [aligned(columns[-1])]
-    lines = [
-        f"{INDENT}{symbol} = {' + '.join(terms)} = {result}"
-        for symbol, *terms, result in zip(*columns, strict=True)
-    ]
-    return list(picked(lines, document.limit, f"{INDENT}..."))
+    """As many terms as fit on the page, at least three."""
+    rows = [(one.symbol, document.terms(one), document.numeral(one.result)) for one in block.sums]
+    rows = list(picked(rows, document.limit, None))
+    most = max(len(row[1]) for row in rows if row is not None)
+    for terms in range(most, 2, -1):
+        lines = _lines(rows, terms)
+        if max(map(len, lines)) <= WIDTH:
+            break
+    return lines
+
+
+def _lines(rows: list, terms: int) -> list[str]:
+    """Sums under each other, None as a gap, each with so many of its terms."""
+    there = [row for row in rows if row is not None]
+    symbols = _padded([symbol for symbol, _, _ in there])
+    cut = [picked(all_terms, terms, GAP) for _, all_terms, _ in there]
+    columns = [_padded(list(column)) for column in zip(*cut, strict=True)]
+    results = aligned([result for _, _, result in there])
+    lines = iter(
+        f"{INDENT}{symbol} = {' + '.join(cells)} = {result}"
+        for symbol, cells, result in zip(symbols, zip(*columns, strict=True), results, strict=True)
+    )
+    return [f"{INDENT}{GAP}" if row is None else next(lines) for row in rows]
+
+
+def _padded(texts: list[str]) -> list[str]:
+    width = max(map(len, texts))
+    return [text.ljust(width) for text in texts]
 
 
 def _rows(document: Document, block: Rows) -> list[str]:
-    gap = Line(("...",) * len(block.header))
-    shown = list(picked(block.lines, document.limit, gap))
+    gap = Line((GAP,) * len(block.header))
+    lines = list(picked(block.lines, document.limit, gap))
     columns = []
     for name, cells in zip(
-        block.header, zip(*(line.cells for line in shown), strict=True), strict=True
+        block.header, zip(*(line.cells for line in lines), strict=True), strict=True
     ):
         texts = [document.numeral(cell) for cell in cells]
         if all(isinstance(cell, str) for cell in cells):

@@ -128,6 +128,8 @@ class Writer:
         """Inputs, targets and parameters."""
         work, e = self.work, self.letters
         yield self.of_rows(e.x, work.x, 0)
+        if e.dialect is DIALECTS["latex"]:  # whose matrices have no names beside them
+            yield from self._legend()
         if self.batch:
             columns = work.y if work.y.ndim == 2 else work.y[:, None]
             names = self._targets(columns.shape[1])
@@ -139,6 +141,14 @@ class Writer:
         for k in range(1, self.depth + 1):
             yield self.of_weights(e.W(k), self.network.weights[k - 1], k)
             yield self.of_biases(e.b(k), self.network.biases[k - 1], k)
+
+    def _legend(self) -> Iterator[Note]:
+        """What the indices stand for."""
+        work = self.work
+        for what, names in (("Inputs", work.feature_names), ("Classes", work.classes)):
+            if names is not None:
+                parts = picked([f"{i}: {name}" for i, name in enumerate(names)], self.limit, "...")
+                yield Note(f"{what}: {'; '.join(parts)}.")
 
     def _targets(self, count: int) -> tuple[str, ...]:
         if count == 1:

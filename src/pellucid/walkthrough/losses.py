@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log, pi
+from typing import Any
 
 from .._shapes import Array
 from .dialects import Letters, Text
@@ -10,7 +11,7 @@ from .dialects import Letters, Text
 MOST_TERMS = 4
 
 Equations = Callable[[Letters], str]
-Numbers = Callable[[Text, Array, Array, int], str]
+Numbers = Callable[[Text, Array, Any, int], str]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class LossForm:
     numbers: Numbers
 
 
-def _categorical(d: Text, z: Array, y: Array, digits: int) -> str:
+def _categorical(d: Text, z: Array, y: Any, digits: int) -> str:
     lse = float(max(z)) + log(sum(exp(v - max(z)) for v in z))
     target = d.factor(z[int(y)], digits)
     terms = " + ".join(d.power("e", d.number(v, digits)) for v in z)
@@ -37,7 +38,7 @@ def _categorical(d: Text, z: Array, y: Array, digits: int) -> str:
     return f"{left}{d.minus}{target} = {d.number(lse, digits)}{d.minus}{target}"
 
 
-def _bernoulli(d: Text, z: Array, y: Array, digits: int) -> str:
+def _bernoulli(d: Text, z: Array, y: Any, digits: int) -> str:
     parts = []
     for v, t in zip(z, y, strict=True):
         softplus = d.function("log", f"1 + {d.power('e', d.number(v, digits))}")
@@ -45,7 +46,7 @@ def _bernoulli(d: Text, z: Array, y: Array, digits: int) -> str:
     return _first_ones(d, parts)
 
 
-def _gaussian(d: Text, z: Array, y: Array, digits: int) -> str:
+def _gaussian(d: Text, z: Array, y: Any, digits: int) -> str:
     constant, parts = d.number(log(2 * pi) / 2, digits), []
     for v, t in zip(z, y, strict=True):
         difference = f"({d.number(t, digits)}{d.minus}{d.factor(v, digits)})"

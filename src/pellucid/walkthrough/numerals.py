@@ -7,6 +7,7 @@ from typing import Any
 
 LONGEST_FRACTION = 12  # characters; a longer one is written as a decimal
 SAME = 1e-14  # relative; a sum of floats that close to a short decimal is that decimal
+GAP = "..."  # in the place of what is left out
 SMALL, LARGE = 1e-3, 1e6  # outside of these a float is written with a power of ten
 
 
@@ -46,7 +47,7 @@ def aligned(texts: Sequence[str], fill: str = " ") -> list[str]:
 
 
 def _at_point(text: str) -> tuple[str, str]:
-    at = text.find(".")
+    at = -1 if text == GAP else text.find(".")
     if at < 0 and "e" in text and text[0] in "-0123456789":
         at = text.find("e")
     return (text, "") if at < 0 else (text[:at], text[at:])

@@ -142,13 +142,13 @@ def activate(sigma: Activation, z: Array, reading: str) -> tuple[Array, Array]:
     if z.dtype != object or exact is None:
         real = _floats(z)
         return sigma.value(real), sigma.derivative(real)
-    jumps, slopes, value = exact
     parameters = [_fraction(p, reading) for p in sigma.parameters]
+    kinks, slopes = exact.kinks(*parameters), exact.slopes(*parameters)
     out = np.empty(z.shape, object)
     slope = np.empty(z.shape, object)
     for i, v in np.ndenumerate(z):
-        out[i] = value(v, *parameters)
-        slope[i] = _slope(v, jumps(*parameters), slopes(*parameters))
+        out[i] = exact.value(v, *parameters)
+        slope[i] = _slope(v, kinks, slopes)
     return out, slope
 
 
@@ -164,17 +164,29 @@ def _slope(v: Fraction, kinks: list, slopes: list) -> Fraction:
     return Fraction(slopes[at])
 
 
-# kinks; slopes: left of the first kink, at it, right of it, at the second, ...; value
-Exact = tuple[Callable[..., list], Callable[..., list], Callable[..., Fraction]]
-RATIONAL: dict[str, Exact] = {
-    "identity": (list, lambda: [1], lambda z: z),
-    "relu": (lambda: [0], lambda: [0, 0, 1], lambda z: max(z, Fraction(0))),
-    "leaky_relu": (lambda a: [0], lambda a: [a, a, 1], lambda z, a: z if z > 0 else a * z),
-    "prelu": (lambda a: [0], lambda a: [a, a, 1], lambda z, a: z if z > 0 else a * z),
-    "hardtanh": (
+@dataclass(frozen=True)
+class Pieces:
+    """A piecewise-linear activation of fractions, as functions of its parameters.
+
+    `slopes` are those left of the first kink, at it, right of it, at the second kink, and so on.
+    """
+
+    kinks: Callable[..., list]
+    slopes: Callable[..., list]
+    value: Callable[..., Any]
+
+
+_LEAKY = Pieces(lambda a: [0], lambda a: [a, a, 1], lambda z, a: z if z > 0 else a * z)
+
+RATIONAL: dict[str, Pieces] = {
+    "identity": Pieces(list, lambda: [1], lambda z: z),
+    "relu": Pieces(lambda: [0], lambda: [0, 0, 1], lambda z: max(z, Fraction(0))),
+    "leaky_relu": _LEAKY,
+    "prelu": _LEAKY,
+    "hardtanh": Pieces(
         lambda low, high: [low, high],
         lambda low, high: [0, 0, 1, 0, 0],
         lambda z, low, high: min(max(z, low), high),
     ),
-    "abs": (lambda: [0], lambda: [-1, 0, 1], abs),
+    "abs": Pieces(lambda: [0], lambda: [-1, 0, 1], abs),
 }
