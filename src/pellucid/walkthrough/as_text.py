@@ -74,10 +74,11 @@ def _matrix(document: Document, block: Matrix) -> list[str]:
     """As many columns as fit on the page, at least three; a vector that does not fit stands up."""
     if len(block.values) == 1 and max(map(len, _table(document, block, document.limit))) > WIDTH:
         block = replace(block, values=block.values.T, rows=block.columns, columns=None)
-    for limit in range(document.limit, 2, -1):
+    limit = document.limit
+    lines = _table(document, block, limit)
+    while limit > 3 and max(map(len, lines)) > WIDTH:
+        limit -= 1
         lines = _table(document, block, limit)
-        if max(map(len, lines)) <= WIDTH:
-            break
     more = _more(block, document.limit, limit)
     return [f"{INDENT}{block.symbol}  shape {shape_text(block.shape)}{more}", *lines]
 
@@ -124,10 +125,10 @@ def _sums(document: Document, block: Sums) -> list[str]:
     rows = [(one.symbol, document.terms(one), document.numeral(one.result)) for one in block.sums]
     rows = list(picked(rows, document.limit, None))
     most = max(len(row[1]) for row in rows if row is not None)
-    for terms in range(most, 2, -1):
-        lines = _lines(rows, terms)
-        if max(map(len, lines)) <= WIDTH:
-            break
+    lines = _lines(rows, most)
+    while most > 3 and max(map(len, lines)) > WIDTH:
+        most -= 1
+        lines = _lines(rows, most)
     return lines
 
 
