@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import plot as plot
+    from . import quiz as quiz
     from . import symmetry as symmetry
     from ._errors import InvalidFile as InvalidFile
     from ._errors import InvalidInput as InvalidInput
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 _PACKAGES = (
     *("datasets", "likelihoods", "network", "plot", "regions"),
     *("symmetry", "training", "diagnosis", "report"),
-    *("walkthrough",),
+    *("walkthrough", "quiz"),
 )
 _PUBLIC = {
     "_errors": (
@@ -107,7 +108,7 @@ _PUBLIC = {
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
-__all__ = ["datasets", "plot", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+__all__ = ["datasets", "plot", "quiz", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
 
 
 def __getattr__(name: str) -> Any:

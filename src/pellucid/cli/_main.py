@@ -14,6 +14,7 @@ from ._wording import spoken, unknown_option
 from ._words import spread
 from .datasets import datasets
 from .diagnose import diagnose
+from .quiz import quiz
 from .regions import regions
 from .sweep import sweep
 from .train import train
@@ -38,6 +39,7 @@ VERBS = {
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",
     walkthrough: "Show one forward and backward pass of a network with every number.",
+    quiz: "Answer questions about networks, with generated numbers.",
     datasets: "List the data sets, or write one to a file.",
 }
 for _verb, _summary in VERBS.items():
