@@ -14,7 +14,7 @@ import pellucid
 from pellucid.cli import run
 from pellucid.datasets import DATASETS, read_table
 
-VERBS = ("diagnose", "train", "sweep", "regions", "datasets")
+VERBS = ("diagnose", "train", "sweep", "regions", "walkthrough", "quiz", "datasets")
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
 
 

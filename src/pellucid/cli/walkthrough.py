@@ -124,7 +124,9 @@ def _check_out(out: Path, data: str | None, model: str) -> None:
     from ._files import check_file, check_ours
 
     if out.suffix.lower() not in FORMS:
-        raise InvalidInput(f"--out is {out.name!r}; it needs a name in {', '.join(FORMS)}.")
+        raise InvalidInput(
+            f"--out is {out.name!r}; it needs a name that ends in {', '.join(FORMS)}."
+        )
     check_file(out, data)
     check_file(out, model, what="model")
     check_ours(out, _is_ours, "worked pass")

@@ -144,7 +144,6 @@ def written(value: Number, tolerance: float = EXACT) -> str:
     if isinstance(value, int) or Fraction(value).denominator == 1:
         return str(int(value))
     if isinstance(value, Fraction):
-        short = f" = {float(value):g}" if _is_short(value) else ""
-        return f"{value}{short}"
+        return f"{value} = {float(value):.6f}".rstrip("0") if _is_short(value) else str(value)
     text = f"{value:.{min(6, round(-math.log10(tolerance)))}f}"
     return "0" if float(text) == 0 else text
