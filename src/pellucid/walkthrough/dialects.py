@@ -147,8 +147,10 @@ class Html(Text):
     arrow, gets = "→", "←"
 
     def number(self, value: Any, digits: int) -> str:
-        """A number with a true minus sign."""
-        return numeral(value, digits).replace("-", "−")
+        """A number with a true minus sign, and a power of ten as one."""
+        mantissa, e, exponent = numeral(value, digits).replace("-", "−").partition("e")
+        ten = f"10<sup>{exponent[:1].strip('+0123456789')}{exponent.lstrip('+−0')}</sup>"
+        return f"{mantissa} · {ten}" if e else mantissa
 
     def letter(self, base: str, layer: int | None, row: bool, transposed: bool = False) -> str:
         """An italic letter with its layer above (column notation) or below."""
