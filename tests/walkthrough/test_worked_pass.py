@@ -262,18 +262,34 @@ def test_it_is_autograds_gradient():
     np.testing.assert_allclose(work.input_gradient, x.grad.numpy(), atol=1e-14)
 
 
-@pytest.mark.parametrize("form", READERS)
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_every_likelihood_can_be_written(likelihood, form):
+def test_every_likelihood_can_be_written(likelihood):
     head = LIKELIHOODS[likelihood]
-    d_out = 3 * getattr(head, "outputs_per_target", 1)
-    y = [1, 0] if head.target_kind == "label" else [[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]]
-    net = initialize([2, 4, d_out], seed=0, dtype="float64")
+    one_of_several = head.target_kind == "label"
+    targets = 1 if one_of_several and likelihood != "categorical" else 3
+    y = [1, 0] if one_of_several else [[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]]
+    d_out = targets * getattr(head, "outputs_per_target", 1)
+    net = initialize([2, 4, max(d_out, 1)], seed=0, dtype="float64")
     X = [[0.5, -1.0], [2.0, 0.25]]
     for x, target in ((X, y), (X[0], y[0])):
         work = worked_pass(net, x, target, head)
-        assert READERS[form](getattr(work, form)())
+        for form, reader in READERS.items():
+            assert reader(getattr(work, form)())
         assert json.dumps(work.to_dict(), allow_nan=False)
+        back = net.backward(x, target, head)
+        np.testing.assert_allclose(work.weight_gradients[0], back.weight_gradients[0], atol=1e-14)
+
+
+def test_a_likelihood_without_equations_of_its_own_says_what_it_is(monkeypatch):
+    monkeypatch.setattr("pellucid.walkthrough.document.LOSSES", {})
+    work = worked_pass(lesson.network(), lesson.X, 1, "categorical")
+    for form in READERS:
+        written = getattr(work, form)()
+        assert "Loss: logsumexp(z) - z_y" in written.replace("\\", "")
+        assert "derivative of the categorical loss" in written
+        assert f"{lesson.LOSS:.6f}" in written
+        if form == "to_text":
+            assert "ℓ = -log(p(y | z2))" in written
 
 
 def test_wide_and_deep_networks_are_cut_and_linear_ones_work():

@@ -22,7 +22,7 @@ from .blocks import (
     picked,
 )
 from .dialects import DIALECTS, Letters
-from .losses import LOSSES, other_loss
+from .losses import LOSSES, other_loss, words_of
 from .numerals import numeral, shape_text
 
 if TYPE_CHECKING:
@@ -243,13 +243,15 @@ class Writer:
         work, e, form = self.work, self.letters, self.form
         if form is not None:
             yield Equation("", form.meaning(e))
+        else:
+            yield from map(Note, words_of(work.likelihood))
         if form is not None and work.likelihood.target_kind != "real":
             name = e.dialect.p
             if self.batch:
                 yield self.of_rows(name, work.prediction, self.depth)
             else:
                 yield self._probabilities(name)
-        right = other_loss(e, work.likelihood.name) if form is None else form.loss(e)
+        right = other_loss(e) if form is None else form.loss(e)
         if self.batch:
             mean = f"1/n {e.dialect.sum_over('i')}({right})"
             yield Equation("", f"{e.loss} = {mean}")
@@ -296,7 +298,8 @@ class Writer:
     def backward(self) -> Iterator[Block]:
         """Equations (3) to (7), from the outputs down to the inputs."""
         work, e, L = self.work, self.letters, self.depth
-        gradient = e.by(e.outputs) if self.form is None else self.form.gradient(e)
+        name = f"derivative of the {work.likelihood.name} loss"
+        gradient = e.dialect.words(name) if self.form is None else self.form.gradient(e)
         yield Title(f"Layer {L} (output)")
         yield Equation("3", equations.top(e, gradient, self.sigmas[-1] if self.activated else None))
         yield self.of_rows(e.delta(L), work.delta[-1], L)

@@ -6,6 +6,7 @@ from math import exp, log, pi
 from typing import Any
 
 from .._shapes import Array
+from ..likelihoods import Likelihood
 from .dialects import Letters, Text
 
 MOST_TERMS = 4
@@ -98,7 +99,14 @@ LOSSES: dict[str, LossForm] = {
 }
 
 
-def other_loss(e: Letters, name: str) -> str:
-    """The loss of a likelihood without an entry."""
+def other_loss(e: Letters) -> str:
+    """The loss of a likelihood without an entry; its own words say the rest."""
     d = e.dialect
-    return d.function("log", d.words(f"1 / probability of y, {name}"))
+    return f"{d.minus.strip()}{d.function('log', f'{d.p}({_target(e)} | {e.outputs})')}"
+
+
+def words_of(likelihood: Likelihood) -> list[str]:
+    """What the likelihood itself says of its outputs, its loss and its derivative."""
+    told = ("Outputs", likelihood), ("Loss", likelihood.loss), ("Derivative", likelihood.gradient)
+    found = [(what, (thing.__doc__ or "").strip().split("\n\n")[0]) for what, thing in told]
+    return [f"{what}: {' '.join(text.split())}" for what, text in found if text]
