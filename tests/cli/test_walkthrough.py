@@ -158,3 +158,19 @@ def test_classes_of_another_table_are_refused(capsys):
     capsys.readouterr()
     assert run(["walkthrough", "model.pellucid", "other.csv", "--target", "kind"]) == 2
     assert "they must agree" in capsys.readouterr().err
+
+
+def test_the_likelihood_is_that_of_the_model_where_it_says_so(capsys):
+    about = {"likelihood": "gaussian"}
+    pellucid.save(lesson.network(), "said.pellucid", about)
+    words = ["--x", "0.5,-1,2,1.5", "--y", "1,0,2"]
+    assert run(["walkthrough", "said.pellucid", *words]) == 0
+    assert "gaussian likelihood" in capsys.readouterr().out
+
+
+def test_classes_that_do_not_fit_the_outputs_are_told(capsys):
+    table = pellucid.datasets.load_dataset("penguins")
+    d = table.encoder(standardize=False).d
+    pellucid.save(pellucid.initialize([d, 2, 1]), "one.pellucid")
+    assert run(["walkthrough", "one.pellucid", "penguins"]) == 2
+    assert "3 classes, and the network has 1 outputs" in capsys.readouterr().err

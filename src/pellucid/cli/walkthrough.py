@@ -196,8 +196,10 @@ class _Example:
 
         from ..walkthrough import RationalNetwork, worked_pass, worked_step
 
-        family = likelihood or self._likelihood()
-        names: dict[str, Any] = {"feature_names": self.names, "classes": self.classes}
+        family = likelihood or self.about.get("likelihood") or self._likelihood()
+        fits = self.classes is not None and len(self.classes) == max(2, self.network.d_out)
+        classes = self.classes if fits else None
+        names: dict[str, Any] = {"feature_names": self.names, "classes": classes}
         if exact:
             network = RationalNetwork.of(self.network, "decimal")
             return worked_pass(network, self.x, self.y, family, **names)
@@ -211,6 +213,11 @@ class _Example:
     def _likelihood(self) -> str | None:
         if self.classes is None:
             return None
+        if len(self.classes) != max(2, self.network.d_out):
+            raise InvalidInput(
+                f"there are {len(self.classes)} classes, and the network has {self.network.d_out} "
+                "outputs; say with --likelihood what they mean."
+            )
         return "categorical" if self.network.d_out > 1 else "bernoulli"
 
 
