@@ -281,7 +281,7 @@ def test_every_likelihood_can_be_written(likelihood):
 
 
 def test_a_likelihood_without_equations_of_its_own_says_what_it_is(monkeypatch):
-    monkeypatch.setattr("pellucid.walkthrough.document.LOSSES", {})
+    monkeypatch.setattr("pellucid.walkthrough.naming.LOSSES", {})
     work = worked_pass(lesson.network(), lesson.X, 1, "categorical")
     for form in READERS:
         written = getattr(work, form)()
