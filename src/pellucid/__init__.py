@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import plot as plot
+    from . import quiz as quiz
     from . import symmetry as symmetry
     from ._errors import InvalidFile as InvalidFile
     from ._errors import InvalidInput as InvalidInput
@@ -54,10 +55,15 @@ if TYPE_CHECKING:
     from .training import Run as Run
     from .training import train as train
     from .training import train_many as train_many
+    from .walkthrough import WorkedPass as WorkedPass
+    from .walkthrough import WorkedStep as WorkedStep
+    from .walkthrough import worked_pass as worked_pass
+    from .walkthrough import worked_step as worked_step
 
 _PACKAGES = (
     *("datasets", "likelihoods", "network", "plot", "regions"),
     *("symmetry", "training", "diagnosis", "report"),
+    *("walkthrough", "quiz"),
 )
 _PUBLIC = {
     "_errors": (
@@ -98,10 +104,11 @@ _PUBLIC = {
     ),
     "report": ("write_report",),
     "training": ("Grid", "History", "Run", "train", "train_many"),
+    "walkthrough": ("WorkedPass", "WorkedStep", "worked_pass", "worked_step"),
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
-__all__ = ["datasets", "plot", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+__all__ = ["datasets", "plot", "quiz", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The command line: `pellucid diagnose`, `train`, `sweep`, `regions` and `datasets`."""
+"""The command line: one module for each verb of the program `pellucid`."""
 
 from ._entry import main, run
 

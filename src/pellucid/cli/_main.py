@@ -14,9 +14,11 @@ from ._wording import spoken, unknown_option
 from ._words import spread
 from .datasets import datasets
 from .diagnose import diagnose
+from .quiz import quiz
 from .regions import regions
 from .sweep import sweep
 from .train import train
+from .walkthrough import walkthrough
 
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
 
@@ -36,6 +38,8 @@ VERBS = {
     train: "Train one network on a table and save it.",
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",
+    walkthrough: "Show one forward and backward pass of a network with every number.",
+    quiz: "Answer questions about networks, with generated numbers.",
     datasets: "List the data sets, or write one to a file.",
 }
 for _verb, _summary in VERBS.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-SEVERAL = {"regions": ("--box", "--slice", "--line", "--extent")}
+SEVERAL = {"regions": ("--box", "--slice", "--line", "--extent"), "walkthrough": ("--row",)}
 MAYBE_ONE = {"regions": {"--json": ".json"}}
 """Options with or without a value, and how one ends that is given as a word of its own."""
 

@@ -10,11 +10,11 @@ import typer
 from .._errors import InvalidInput
 from . import _options as o
 from ._domain import Asked
+from ._model import names_in, rows_for, table_of
 from ._region_files import Places
 from ._words import HERE
 
 if TYPE_CHECKING:
-    from ..datasets import Table
     from ..network import Network
     from ..regions import LinearRegions
 
@@ -183,14 +183,14 @@ class _Work:
         self.names: Sequence[str] | None
         self.classes: Sequence[str] | None
         about = read_metadata(model)
-        self.names, self.classes = _names(about, self.network)
+        self.names, self.classes = names_in(about, self.network)
         if target is None and Path(data or "").suffix:  # a file: its target may be the model's
             target = about.get("target")
         self.color, self.output, self.boundary = color, output, boundary
-        self.table = None if data is None else _table(data, target, drop)
+        self.table = None if data is None else table_of(data, target, drop)
         self.rows = None
         if self.table is not None:
-            self.names, self.rows = _rows(self.table, self.network, self.names)
+            self.names, self.rows = rows_for(self.table, self.network, self.names)
             self.classes = self.classes or self.table.classes
         if asked.needs_rows and self.rows is None:
             raise InvalidInput(f"{asked.option} names a row (@); give the table with --data.")
@@ -244,46 +244,6 @@ class _Work:
             return plot.function(found, output=self.output, **look)
         look |= {"output": self.output or 0, "marks": self.asked.marks}
         return plot.linear_regions(found, self.color or "pattern", **look)
-
-
-def _names(about: dict[str, str], network: "Network") -> tuple[list[str] | None, list[str] | None]:
-    """What inputs and classes are called, where the file says so as those of `train` do."""
-    import json
-
-    found: list[list[str] | None] = []
-    for key, most in (("feature_names", network.d_in), ("classes", max(2, network.d_out))):
-        try:
-            value = json.loads(about.get(key, "null"))
-        except ValueError:
-            value = None
-        if not isinstance(value, list) or len(value) != most:
-            value = None
-        found.append(value and [str(name) for name in value])
-    return found[0], found[1]
-
-
-def _table(data: str, target: str | None, drop: list[str] | None) -> "Table":
-    from ._load import load_table
-
-    return load_table(data, target, "auto", drop)
-
-
-def _rows(
-    table: "Table", network: "Network", names: Sequence[str] | None
-) -> tuple[Sequence[str], Any]:
-    """Names and values of the encoded, unscaled columns, as `train` gives them to the network."""
-    encoder = table.encoder(standardize=False)
-    if encoder.d != network.d_in:
-        raise InvalidInput(
-            f"--data has {encoder.d} encoded columns, and the network takes {network.d_in} inputs; "
-            "they must agree (--drop leaves a column out)."
-        )
-    if names is not None and list(encoder.feature_names) != names:
-        raise InvalidInput(
-            f"--data has the columns {', '.join(encoder.feature_names):.120}, and the network was "
-            f"trained on {', '.join(names):.120}; they must agree."
-        )
-    return encoder.feature_names, encoder.raw(table)
 
 
 # ---- printing

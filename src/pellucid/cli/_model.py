@@ -1,0 +1,56 @@
+"""A saved network and the table that goes with it: names of inputs and classes, encoded rows."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ..datasets import Table
+    from ..network import Network
+
+
+def names_in(
+    about: dict[str, str], network: "Network"
+) -> tuple[list[str] | None, list[str] | None]:
+    """What inputs and classes are called, where the file says so as those of `train` do."""
+    import json
+
+    found: list[list[str] | None] = []
+    for key, most in (("feature_names", network.d_in), ("classes", max(2, network.d_out))):
+        try:
+            value = json.loads(about.get(key, "null"))
+        except ValueError:
+            value = None
+        if not isinstance(value, list) or len(value) != most:
+            value = None
+        found.append(value and [str(name) for name in value])
+    return found[0], found[1]
+
+
+def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
+    """The table that rows are taken from; its target decides about the task."""
+    from ._load import load_table
+
+    return load_table(data, target, "auto", drop)
+
+
+def rows_for(
+    table: "Table", network: "Network", names: Sequence[str] | None, what: str = "--data"
+) -> tuple[Sequence[str], Any]:
+    """Names and values of the encoded, unscaled columns, as `train` gives them to the network.
+
+    `what` is what the user calls the table.
+    """
+    encoder = table.encoder(standardize=False)
+    if encoder.d != network.d_in:
+        raise InvalidInput(
+            f"{what} has {encoder.d} encoded columns, and the network takes {network.d_in} inputs; "
+            "they must agree (--drop leaves a column out)."
+        )
+    if names is not None and list(encoder.feature_names) != names:
+        raise InvalidInput(
+            f"{what} has the columns {', '.join(encoder.feature_names):.120}, and the network was "
+            f"trained on {', '.join(names):.120}; they must agree."
+        )
+    return encoder.feature_names, encoder.raw(table)
