@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import constructions as constructions
     from . import datasets as datasets
     from . import plot as plot
     from . import symmetry as symmetry
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from .training import train_many as train_many
 
 _PACKAGES = (
-    *("datasets", "likelihoods", "network", "plot", "regions"),
+    *("constructions", "datasets", "likelihoods", "network", "plot", "regions"),
     *("symmetry", "training", "diagnosis", "report"),
 )
 _PUBLIC = {
@@ -101,7 +102,7 @@ _PUBLIC = {
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
-__all__ = ["datasets", "plot", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+__all__ = ["constructions", "datasets", "plot", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
 
 
 def __getattr__(name: str) -> Any:
