@@ -47,7 +47,7 @@ class CosineSum:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
 
-    def __call__(self, x: ArrayLike) -> Float64[Array, "*n"]:
+    def __call__(self, x: ArrayLike) -> Float64[Array, " n"] | np.float64:
         """The values at points (n, d), or at one point (d,)."""
         turns = np.asarray(x, np.float64) @ self.frequencies.T + self.phases
         return np.cos(2 * np.pi * turns) @ self.amplitudes
