@@ -88,8 +88,8 @@ def test_balanced_cells_tend_to_de_boors_constant():
 
 
 def test_equal_integrals_of_the_root_are_a_trap():
-    # knots at equal integrals of sqrt|f''|: the cells that touch a zero of f'' are worse, by 4/3
-    # in N^2 error / (2.8711 * 2 / sqrt3 = 3.31524)
+    # knots at equal integrals of sqrt|f''|: the cells that touch a zero of f'' are worse, and
+    # N^2 error tends to 2 / sqrt3 of the constant
     naive = {
         4: 0.21051366233678004,
         8: 0.05205060158741559,
@@ -291,7 +291,7 @@ def test_too_many_units_are_refused_with_their_number():
         ({"n_units": 2, "f": lambda x: "no"}, "one number for a point"),
         ({"n_units": 2, "second_derivative_bound": -1}, "it must be 0 or more"),
         ({"n_units": 2, "second_derivative_bound": 1, "knots": "balanced"}, "equal knots"),
-        ({"tolerance": 1e-18, "second_derivative_bound": 1e-9}, "float64 can hold"),
+        ({"tolerance": 1e-18, "second_derivative_bound": 1e-9}, "what weights in float64 hold"),
         ({"n_units": 9, "interval": (1, 1 + 4e-16)}, "too narrow for float64"),
     ],
 )

@@ -13,7 +13,7 @@ from ..regions import Box
 from .certificate import Certificate, Construction, rounded_up
 from .checks import positive, real, values_of, whole
 from .interpolation import interpolate
-from .kuhn import Grid, kuhn_network, least_units
+from .kuhn import Grid, hat_layers, kuhn_network, least_units
 from .ridges import CosineSum, ridge_network, units_for
 
 SAMPLES = 20_000  # random points at which an error is looked at
@@ -134,21 +134,24 @@ class _Triangulation:
     def within(self, goal: float) -> Construction:
         if self.M is not None:
             cells = self._proved_cells(goal)
-            built = self.construction(cells, goal)
-            if built.certificate.bound > goal:
-                raise _too_fine(goal)
+            while (built := self.construction(cells, goal)).certificate.bound > goal:
+                cells = tuple(n + 1 for n in cells)  # for what rounding takes
             return built
         N = 1
-        while (error := self._error(self._check(self._near(N), goal))) > goal:
+        while True:
+            error = self._error(self._check(self._near(N), goal))
+            if error <= goal:
+                built = self.construction(self._near(N), goal)
+                if built.certificate.bound <= goal:
+                    return built
             N = max(N + 1, min(2 * N, math.ceil(N * math.sqrt(error / goal) * 0.98)))
-        return self.construction(self._near(N), goal)
 
     def _proved_cells(self, goal: float) -> tuple[int, ...]:
         """Sides h with M sum h_i^2 / 8 <= goal, and a little less for rounding."""
         d, sides = self.box.dimension, self.box.high - self.box.low
         if not self.M:
             return (1,) * d
-        h = math.sqrt(8 * goal * (1 - 1e-9) / (d * self.M))
+        h = math.sqrt(8 * goal * (1 - 1e-6) / (d * self.M))
         return self._check([max(1, math.ceil(side / h)) for side in sides.tolist()], goal)
 
     def _near(self, N: int) -> tuple[int, ...]:
@@ -173,10 +176,13 @@ class _Triangulation:
 
     def construction(self, cells: tuple[int, ...], goal: float | None) -> Construction:
         grid = Grid(self.box, self._check(cells, goal))
-        network, rounding = kuhn_network(grid, values_of(self.f, grid.points))
-        units = sum(network.hidden)
+        layers = hat_layers(grid)
+        units = sum(len(layer.units) for layer in layers)
         if units > self.most:
             raise _too_many(goal, f"{units:,}", self.most)
+        network, rounding = kuhn_network(grid, values_of(self.f, grid.points), layers)
+        if goal is not None and rounding > goal / 2:
+            raise _too_fine(goal)
         bound = rounded_up(Fraction(self._error(cells)) + rounding)
         if self.M is None:
             kind, how = "sampled", f"largest error at {SAMPLES:,} random points"

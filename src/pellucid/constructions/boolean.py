@@ -27,7 +27,7 @@ def parity(n: SupportsIndex) -> Construction:
     the third unit is reversed, relu(3 - s), to give the first slope. f is 1/2 for odd s, -1/2 for
     even s, and -3/2 for s = 0 if n >= 4.
     """
-    n = whole(n, "n", 1)
+    n = whole(n, "n", 1, 4096)
     if n <= 3:
         t, a, c = np.arange(n), np.array([1.0, -2.0, 2.0][:n]), -0.5
         w = np.ones(n)

@@ -33,7 +33,7 @@ def simplex_shell(
 
     Raises InvalidInput for an outer radius that is too small, and says what is needed.
     """
-    d, r = whole(d, "d", 1), positive(inner, "inner")
+    d, r = whole(d, "d", 1, 4096), positive(inner, "inner")
     k = (d + 1) // 2
     least, most = math.sqrt((d + 1) / (2 * d)), math.sqrt(k * (d + 1 - k) / d)
     R = 1.25 * r * most / least if outer is None else positive(outer, "outer")
@@ -107,8 +107,7 @@ def _hyperplanes(n: int, d: int, rng: np.random.Generator) -> tuple[Array, Array
         return signs[:, None], signs * (np.arange(n) + 0.5) / n
     V, shift = rng.normal(size=(n, d)), rng.normal(size=n)
     V /= np.linalg.norm(V, axis=1, keepdims=True)
-    reach = _farthest_crossing(V, shift) if n >= d else float(np.abs(shift).max())
-    return V, V @ np.full(d, 0.5) + shift * 0.375 / max(reach, 1e-9)
+    return V, V @ np.full(d, 0.5) + shift * 0.375 / _farthest_crossing(V, shift)
 
 
 def _farthest_crossing(V: Array, c: Array) -> float:

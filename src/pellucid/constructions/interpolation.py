@@ -16,7 +16,6 @@ from .piecewise import deviation, hinges_through
 SAMPLES = 15  # points in a cell at which its error is looked at
 CHUNK = 2**16  # cells at a time
 DENSE = 2001  # points in the worst cells, for the certificate
-FINEST = 1e-13  # a tolerance, as a share of the values, that float64 may fail to hold
 SAFE = 1 + 2.0**-48  # more than what rounding takes away from a computed bound
 
 #: a bound on |f''|: everywhere, or between low and high
@@ -46,8 +45,8 @@ def interpolate(
 
     `knots="balanced"` moves the knots until all cells have the same error, so that N^2 error tends
     to (integral of sqrt|f''|)^2 / 8 (de Boor 1973). It is the errors that are balanced: equal
-    integrals of sqrt|f''| give 4/3 of the square root's error where f'' has simple zeros at knots.
-    It needs errors that differ: a bound that is a function, or none.
+    integrals of sqrt|f''| between knots give 2 / sqrt3 times that where f'' has simple zeros at
+    knots. It needs errors that differ: a bound that is a function, or none.
 
     Raises InvalidInput where more than `max_units` units are needed, and says how many.
     """
@@ -150,8 +149,11 @@ class _Target:
 
     # ---- the network
 
-    def construction(self, t: Float64[Array, " n"]) -> Construction:
-        """The interpolating network at the knots t, with its certificate."""
+    def construction(self, t: Float64[Array, " n"], tolerance: float = math.inf) -> Construction:
+        """The interpolating network at the knots t, with its certificate.
+
+        Raises InvalidInput where rounding alone takes half of the tolerance.
+        """
         if (np.diff(t) <= 0).any():
             raise InvalidInput(
                 f"{len(t) - 1:,} cells of [{self.low:g}, {self.high:g}] are too narrow for float64."
@@ -159,6 +161,11 @@ class _Target:
         v = values_of(self.f, t)
         hinges = hinges_through(t, v)
         rounding = rounded_up(deviation(hinges, t, v))
+        if rounding > tolerance / 2:
+            raise InvalidInput(
+                f"a tolerance of {tolerance:g} is below what weights in float64 hold for values of "
+                f"size {np.abs(v).max():g}; choose a larger one."
+            )
         error = self._largest(t, v)
         bound = (error + rounding) * SAFE if rounding else error
         kind = "sampled" if self.bound is None else "proved"
@@ -194,13 +201,11 @@ def _within(target: _Target, place: Callable, tolerance: float, most: int) -> Co
     def attempt(N: int) -> tuple[Construction, float]:
         if most < N:
             raise _too_many(target, N, tolerance, most)
-        built = target.construction(place(N))
+        built = target.construction(place(N), tolerance)
         return built, built.certificate.bound / tolerance
 
     below, (built, over) = 0, attempt(N)
     while over > 1:
-        if over < 1.5 and tolerance < FINEST * _size(target):
-            raise _too_fine(target, tolerance)
         below, N = N, max(N + 1, math.ceil(N * math.sqrt(over)))
         built, over = attempt(N)
     if isinstance(target.bound, float):
@@ -226,20 +231,9 @@ def _first_guess(target: _Target, place: Callable, tolerance: float) -> int:
     return max(1, math.ceil(size / math.sqrt(tolerance)))
 
 
-def _size(target: _Target) -> float:
-    return float(np.abs(values_of(target.f, target.equal(64))).max())
-
-
 def _too_many(target: _Target, N: int, tolerance: float, most: int) -> InvalidInput:
     about = "" if isinstance(target.bound, float) else "about "
     return InvalidInput(
         f"a tolerance of {tolerance:g} needs {about}{N:,} units, and at most {most:,} are allowed; "
         "choose a larger tolerance or a larger max_units."
-    )
-
-
-def _too_fine(target: _Target, tolerance: float) -> InvalidInput:
-    return InvalidInput(
-        f"a tolerance of {tolerance:g} is below what weights in float64 can hold for values of "
-        f"size {_size(target):g}; choose a larger one."
     )

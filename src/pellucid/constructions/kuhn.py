@@ -136,8 +136,8 @@ class Layer:
         return W, b
 
 
-def kuhn_network(grid: Grid, g: Float64[Array, " nodes"]) -> tuple[Network, Fraction]:
-    """The interpolant with the values g at the nodes, and how far rounding moves it at most."""
+def hat_layers(grid: Grid) -> list[Layer]:
+    """The hidden layers, over u, whose last one has a hat for each node."""
     d = len(grid.cells)
     trees = [
         [(leaf, leaf) for leaf in (*(Form(((i, 1),), -int(v[i])) for i in range(d)), ZERO)]
@@ -150,7 +150,7 @@ def kuhn_network(grid: Grid, g: Float64[Array, " nodes"]) -> tuple[Network, Frac
     layers.append(Layer())
     for ((most, least),) in trees:
         layers[-1].relu(Form((), 1).plus(most, -1).plus(least))
-    return _assembled(grid, g, layers)
+    return layers
 
 
 def _halved(layer: Layer, tree: list[tuple[Form, Form]]) -> list[tuple[Form, Form]]:
@@ -164,7 +164,10 @@ def _halved(layer: Layer, tree: list[tuple[Form, Form]]) -> list[tuple[Form, For
     return halved
 
 
-def _assembled(grid: Grid, g: Array, layers: list[Layer]) -> tuple[Network, Fraction]:
+def kuhn_network(
+    grid: Grid, g: Float64[Array, " nodes"], layers: list[Layer]
+) -> tuple[Network, Fraction]:
+    """The interpolant with the values g at the nodes, and how far rounding moves it at most."""
     d, weights, biases = len(grid.cells), [], []
     width = d
     for layer in layers:

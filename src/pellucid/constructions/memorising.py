@@ -53,8 +53,7 @@ def memorise(
         return _by_groups(X, y, rng)
     w = _direction(X, rng)
     order = np.argsort(X @ w, kind="stable")
-    X, y = X[order], y[order]
-    t = X @ w
+    X, y, t = X[order], y[order], (X @ w)[order]
     if (np.diff(t) <= 0).any():
         raise InvalidInput("two of the points are too close together to be told apart in float64.")
     hinges = hinges_through(t, y)

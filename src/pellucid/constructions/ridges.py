@@ -113,9 +113,8 @@ def ridge_network(f: CosineSum, box: Box, units: list[int]) -> Construction:
 
 
 def _range(w: Array, box: Box) -> tuple[float, float]:
-    """An interval that holds w x for all x of the box, rounded outward."""
-    ends = np.stack([w * box.low, w * box.high])
-    low, high = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
-    slack = 2 * len(w) * ROUNDING * float(np.abs(ends).max(axis=0).sum())
-    exact = all(Fraction(e).denominator < 2**20 for e in ends.ravel().tolist())
-    return (low, high) if exact else (low - slack, high + slack)
+    """The least interval of float64 that holds w x for all x of the box."""
+    sides = zip(w.tolist(), box.low.tolist(), box.high.tolist(), strict=True)
+    ends = [sorted(Fraction(v) * Fraction(x) for x in (a, b)) for v, a, b in sides]
+    low, high = (sum((end[i] for end in ends), Fraction(0)) for i in (0, 1))
+    return -rounded_up(-low), rounded_up(high)

@@ -26,7 +26,7 @@ def sawtooth(k: SupportsIndex) -> Construction:
     more. Weights are whole numbers and halves: the function of the stored weights is the sawtooth,
     and a forward pass rounds nothing for inputs m / 2^52. Telgarsky (2016).
     """
-    k = whole(k, "k", 1)
+    k = whole(k, "k", 1, 10_000)
     ones, mix, b = np.ones((2, 1)), np.array([[2.0, -4.0]]), np.array([0.0, -0.5])
     weights = [ones, *[ones @ mix] * (k - 1), mix]
     network = Network(weights, [b] * k + [[0]], ["relu"] * k)
@@ -43,7 +43,7 @@ def zigzag(m: SupportsIndex, L: SupportsIndex) -> Construction:
     at most, not 9. The bound is that of Serra et al. (2018). Weights are halves of whole numbers:
     nothing is rounded.
     """
-    m, L = whole(m, "m", 3, 2**20), whole(L, "L", 1)
+    m, L = whole(m, "m", 3, 10_000), whole(L, "L", 1, 10_000)
     w, t = np.full(m, 2.0 * m + 1), 2.0 * np.arange(m) + 1  # kinks t_j / (2 m + 1)
     b = -t
     w[2], b[2] = -w[2], -b[2]

@@ -24,7 +24,7 @@ def maximum(n: SupportsIndex) -> Construction:
     continuous piecewise-linear function of d inputs needs at most ceil(log2(d + 1)) hidden layers
     (Arora et al. 2018).
     """
-    n = whole(n, "n", 1, 4096)
+    n = whole(n, "n", 1, 1024)
     forms, weights = np.eye(n), []
     while len(forms) > 1:
         rows, sums = [], []
@@ -100,7 +100,8 @@ def _shrunk(t: Array, low: float, high: float, margin: float) -> Fraction:
         abs(Fraction(knot) - Fraction(side) - sign * Fraction(margin))
         for knot, (side, sign) in zip(t.tolist(), sides, strict=True)
     )
-    return off / Fraction(float(min(t[1] - t[0], t[3] - t[2])))
+    a, b, c, e = map(Fraction, t.tolist())
+    return off / min(b - a, e - c)
 
 
 def _one(hinges: Hinges) -> Network:
