@@ -137,7 +137,7 @@ def test_other_foldings(n_0, widths):
 
 
 def test_mistakes():
-    with pytest.raises(InvalidInput, match="widths are empty"):
+    with pytest.raises(InvalidInput, match=r"widths are \(\); folding needs a list"):
         folding(2, ())
     with pytest.raises(InvalidInput, match="at most 2,000,000"):
         folding(8, (60,))

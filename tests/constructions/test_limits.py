@@ -41,7 +41,10 @@ def test_barrons_constant_of_the_gaussian(d, C):
     assert np.linalg.norm(w, axis=1).mean() == pytest.approx(C, rel=0.02)
 
 
-@pytest.mark.parametrize(("N", "bound"), [(10, 3.947841760435743), (100, 0.3947841760435743)])
+@pytest.mark.parametrize(
+    ("N", "bound"),
+    [(10, 3.947841760435743), (100, 0.3947841760435743), (1000, 0.039478417604357434)],
+)
 def test_random_steps_reach_barrons_rate(N, bound):
     # cos(pi x) on [-1, 1] has C = pi, r = 1: (2 r C)^2 / N bounds the mean squared error of the
     # mean of N steps drawn as in the proof, f(x) = f(-1) + int f'(t) [x > t] dt

@@ -165,7 +165,10 @@ def test_mistakes(arguments, message):
         from_piecewise_linear(*arguments)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_networks_that_cannot_be_read():
+    with pytest.raises(InvalidInput, match=r"got a Construction; it must be a Network"):
+        to_piecewise_linear(sawtooth(2))
     with pytest.raises(InvalidInput, match="2 inputs and 1 outputs"):
         to_piecewise_linear(random_network([2, 3, 1]))
     with pytest.raises(UnsupportedLayer, match="tanh"):

@@ -86,5 +86,7 @@ def test_mistakes():
         product(0)
     with pytest.raises(InvalidInput, match="bound is 0; it must be above 0"):
         product(2, 0)
+    with pytest.raises(InvalidInput, match="its square must be a number"):
+        product(2, 1e200)
     with pytest.raises(InvalidInput, match="m is -1"):
         square(-1)

@@ -80,6 +80,9 @@ def test_growth_per_layer():
     known = {(3, 3): 4, (4, 4): 11, (4, 2): 11, (5, 5): 16, (8, 2): 37, (6, 6): 42}
     for of, factor in known.items():
         assert bounds.growth_per_layer(*of) == factor
+    for n, ratio in ((3, 4.0663), (4, 11.0), (5, 16.264), (6, 42.0)):  # of 60 layers to 59
+        deep, less = (bounds.BOUNDS["serra_2018"].value(n, [n] * L) for L in (60, 59))
+        assert deep / less == pytest.approx(ratio, rel=1e-4)
     for n, factor in ((3, 8), (4, 16), (5, 32), (6, 64)):  # of Montufar (2017)
         assert bounds.arrangement(n, n) == factor
 
@@ -152,7 +155,8 @@ def test_upper_bound_of_a_linear_network():
 
 
 def test_expected_breaks_of_a_unit():
-    assert bounds.expected_breaks(0, 1, 1, 0.5) == pytest.approx(0.35241638)
+    assert bounds.expected_breaks(0, 1, 1, 0.5) == pytest.approx(0.35241638234956674)
+    assert 2 * bounds.expected_breaks(0, 1, 1, 0.5) == pytest.approx(0.7048327646991335)
     assert bounds.expected_breaks(-1, 1, np.sqrt(2), 0.5) == pytest.approx(0.783653, abs=1e-6)
     with pytest.raises(InvalidInput, match="low < high"):
         bounds.expected_breaks(1, 0, 1, 1)

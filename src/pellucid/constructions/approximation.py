@@ -11,7 +11,7 @@ from .._errors import InvalidInput
 from .._shapes import Array
 from ..regions import Box
 from .certificate import Certificate, Construction, rounded_up
-from .checks import positive, real, values_of, whole
+from .checks import choice, positive, real, values_of, whole
 from .interpolation import interpolate
 from .kuhn import Grid, hat_layers, kuhn_network, least_units
 from .ridges import CosineSum, ridge_network, units_for
@@ -57,8 +57,8 @@ def approximate(
     if (tolerance is None) == (n_cells is None):
         raise InvalidInput("give either a tolerance or n_cells, and not both.")
     goal = None if tolerance is None else positive(tolerance, "tolerance")
-    if route not in ("kuhn", "ridges", None):
-        raise InvalidInput(f'route is {route!r}; it must be "kuhn" or "ridges".')
+    if route is not None:
+        choice(route, "route", ("kuhn", "ridges"))
     if isinstance(f, CosineSum) and f.frequencies.shape[1] != box.dimension:
         raise InvalidInput(
             f"f has {f.frequencies.shape[1]} inputs and the box has {box.dimension}; they must "

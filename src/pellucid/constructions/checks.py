@@ -42,6 +42,14 @@ def real(value: Any, name: str) -> float:
     return number
 
 
+def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        words = " or ".join(f'"{option}"' for option in options)
+        raise InvalidInput(f"{name} is {value!r:.60}; it must be {words}.")
+    return value
+
+
 def interval_of(interval: Any) -> tuple[float, float]:
     """(low, high) with low < high."""
     try:

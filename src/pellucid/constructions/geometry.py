@@ -71,9 +71,9 @@ def folding(
     lower bound `regions.bounds.BOUNDS["montufar_2014"]`. Folds have whole numbers as weights.
     """
     d = whole(n_0, "n_0", 1)
+    if not isinstance(widths, Sequence | np.ndarray) or not len(widths):
+        raise InvalidInput(f"widths are {widths!r:.60}; folding needs a list of one or more.")
     sizes = [whole(n, f"widths[{i}]", d) for i, n in enumerate(widths)]
-    if not sizes:
-        raise InvalidInput("widths are empty; folding needs one hidden layer or more.")
     coordinates = np.eye(d)  # of the folded space, as sums of the units so far
     weights, biases, count = [], [], 1
     for n in sizes[:-1]:

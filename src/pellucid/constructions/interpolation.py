@@ -10,7 +10,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from .certificate import Certificate, Construction, rounded_up
-from .checks import interval_of, positive, real, values_of, whole
+from .checks import choice, interval_of, positive, real, values_of, whole
 from .piecewise import deviation, hinges_through
 
 SAMPLES = 15  # points in a cell at which its error is looked at
@@ -53,8 +53,7 @@ def interpolate(
     low, high = interval_of(interval)
     most = whole(max_units, "max_units", 1)
     target = _Target(f, low, high, second_derivative_bound)
-    if knots not in ("equal", "balanced"):
-        raise InvalidInput(f'knots are {knots!r}; they must be "equal" or "balanced".')
+    choice(knots, "knots", ("equal", "balanced"))
     if (tolerance is None) == (n_units is None):
         raise InvalidInput("give either a tolerance or n_units, and not both.")
     if knots == "balanced" and isinstance(target.bound, float):

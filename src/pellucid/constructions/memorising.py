@@ -13,7 +13,7 @@ from .._shapes import Array, Float64
 from ..network import Network
 from ..regions.exact import Dyadic
 from .certificate import Certificate, Construction, exact, rounded_up
-from .checks import numbers, whole
+from .checks import choice, numbers, whole
 from .piecewise import Hinges, hinges_through
 
 DIRECTIONS = 64  # random directions from which the best one is taken
@@ -43,8 +43,7 @@ def memorise(
     rng = np.random.default_rng(whole(seed, "seed", 0))
     if len(X) != len(y):
         raise InvalidInput(f"X has {len(X)} rows and y has {len(y)}; they must agree.")
-    if method not in ("line", "groups"):
-        raise InvalidInput(f'method is {method!r}; it must be "line" or "groups".')
+    choice(method, "method", ("line", "groups"))
     X, y = _different(X, y)
     if len(X) == 1:
         network = Network([np.zeros((1, X.shape[1]))], [y])

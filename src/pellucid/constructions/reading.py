@@ -75,6 +75,10 @@ def to_piecewise_linear(network: Network) -> PiecewiseLinear:
     Raises UnsupportedLayer for a smooth activation and InvalidInput for other numbers of inputs or
     outputs.
     """
+    if not isinstance(network, Network):
+        raise InvalidInput(
+            f"got a {type(network).__name__}; it must be a Network (a construction has .network)."
+        )
     chain = chain_of(network)
     if (chain.d_in, chain.d_out) != (1, 1):
         raise InvalidInput(

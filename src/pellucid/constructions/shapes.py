@@ -66,7 +66,9 @@ def bump(
         raise InvalidInput(f"low has {len(low)} numbers and high has {len(high)}; they must agree.")
     if steepness is not None:
         return _sigmoids(low, high, margin, positive(steepness, "steepness"))
-    if not (low + margin < high - margin).all():
+    with np.errstate(over="ignore"):
+        leaves = (low + margin < high - margin).all()
+    if not leaves:
         raise InvalidInput(
             f"a margin of {margin:g} on both sides leaves nothing of the box; choose less than "
             f"half of its least side, {(high - low).min():g}."

@@ -5,6 +5,7 @@ from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
+from .._errors import InvalidInput
 from .._shapes import Array
 from ..network import Network
 from .certificate import Certificate, Construction, rounded_up
@@ -41,6 +42,8 @@ def product(m: SupportsIndex, bound: SupportsFloat = 1.0) -> Construction:
     Yarotsky (2017) takes three squares, with four times the error.
     """
     m, M = whole(m, "m", 1, 500), positive(bound, "bound")
+    if not 1e-100 < M < 1e100:
+        raise InvalidInput(f"bound is {M:g}; its square must be a number in float64.")
     w = 1 / (2 * M)
     ends = np.array([[w, w], [-w, -w]])
     side = np.concatenate([ends, ends]), np.array([0, 0, -0.5, -0.5])
