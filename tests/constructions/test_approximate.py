@@ -1,6 +1,8 @@
 """Functions of several variables: Kuhn's triangulation, and sums of cosines."""
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from pellucid import Box, InvalidInput, linear_regions
 from pellucid.constructions import CosineSum, approximate
-from pellucid.constructions.kuhn import Grid
+from pellucid.constructions.kuhn import Grid, hat_layers, kuhn_network
 
 SQUARE = Box([0, 0], [1, 1])
 
@@ -90,6 +92,49 @@ def test_proved_bounds_hold_on_random_targets(d, N, seed, with_tolerance):
     else:
         grid = Grid(box, (N,) * d)
         assert outputs == pytest.approx(grid.interpolate(f(grid.points), x), abs=1e-10)
+
+
+def exact_output(network, x):
+    """f(x) of the stored weights, in fractions."""
+    h = [Fraction(v) for v in x]
+    for i, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):
+        z = [
+            sum((Fraction(w) * v for w, v in zip(row, h, strict=True) if w and v), Fraction(c))
+            for row, c in zip(W.tolist(), b.tolist(), strict=True)
+        ]
+        h = z if i == len(network.weights) - 1 else [max(v, Fraction(0)) for v in z]
+    return h[0]
+
+
+def exact_interpolant(grid, g, x):
+    """Kuhn's interpolant in fractions: from a corner of the cell along the largest part first."""
+    low, high = (list(map(Fraction, side.tolist())) for side in (grid.box.low, grid.box.high))
+    sides = zip(x, low, high, grid.cells, strict=True)
+    u = [(Fraction(v) - a) * n / (b - a) for v, a, b, n in sides]
+    at = [min(int(v), n - 1) for v, n in zip(u, grid.cells, strict=True)]
+    part = [v - i for v, i in zip(u, at, strict=True)]
+    heights, nodes = np.reshape(g, [n + 1 for n in grid.cells]), [tuple(at)]
+    order = sorted(range(len(part)), key=lambda i: -part[i])
+    for i in order:
+        at[i] += 1
+        nodes.append(tuple(at))
+    steps = [Fraction(1), *(part[i] for i in order), Fraction(0)]
+    shares = [a - b for a, b in pairwise(steps)]
+    return sum(Fraction(float(heights[v])) * share for v, share in zip(nodes, shares, strict=True))
+
+
+@given(st.integers(2, 3), st.integers(1, 2), st.integers(-2, 6), st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_rounding_moves_the_interpolant_no_more_than_is_told(d, N, size, seed):
+    rng = np.random.default_rng(seed)
+    low = rng.normal(size=d) * 10.0**size
+    grid = Grid(Box(low, low + rng.uniform(0.1, 2, d)), (N,) * d)
+    g = rng.normal(size=grid.n_nodes)
+    network, rounding = kuhn_network(grid, g, hat_layers(grid))
+    for x in (rng.uniform(grid.box.low, grid.box.high), grid.points[-1], grid.points.mean(axis=0)):
+        gap = exact_output(network, x.tolist()) - exact_interpolant(grid, g, x.tolist())
+        assert abs(gap) <= rounding
+    assert rounding < 1e-6
 
 
 def test_sampled_errors_say_so():
