@@ -21,7 +21,7 @@ def test_import_loads_nothing_heavy():
 
 
 def test_importing_the_packages_below_diagnosis_loads_nothing_heavy():
-    names = "datasets, likelihoods, network, training"
+    names = "constructions, datasets, likelihoods, network, training"
     code = f"import sys; from pellucid import {names}\n"
     code += f"print([m for m in {HEAVY} if m in sys.modules])"
     assert run(code).strip() == "[]"

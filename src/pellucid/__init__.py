@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import constructions as constructions
     from . import datasets as datasets
     from . import plot as plot
     from . import quiz as quiz
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from .walkthrough import worked_step as worked_step
 
 _PACKAGES = (
-    *("datasets", "likelihoods", "network", "plot", "regions"),
+    *("constructions", "datasets", "likelihoods", "network", "plot", "regions"),
     *("symmetry", "training", "diagnosis", "report"),
     *("walkthrough", "quiz"),
 )
@@ -108,7 +109,10 @@ _PUBLIC = {
 }
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
-__all__ = ["datasets", "plot", "quiz", "symmetry", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
+    *("constructions", "datasets", "plot", "quiz", "symmetry"),
+    *_HOME,
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,7 @@ __all__ = [
     "arrangement",
     "bounded_arrangement",
     "central_arrangement",
+    "dichotomies",
     "expected_breaks",
     "growth_per_layer",
     "lines_in_box",
@@ -58,6 +59,15 @@ def central_arrangement(m: int, d: int) -> int:
     """
     _whole(m=m, d=d)
     return 2 * sum(math.comb(m - 1, i) for i in range(d)) if m and d else 1
+
+
+def dichotomies(n: int, d: int) -> int:
+    """Ways to give n points in general position in d dimensions two labels by a hyperplane.
+
+    2 sum of C(n - 1, i) for i <= d. Each point is a hyperplane w x + b = 0 through the origin of
+    the space of (w, b), and the regions of that arrangement are the labellings. Cover (1965).
+    """
+    return central_arrangement(n, d + 1)
 
 
 def lines_in_box(
@@ -198,7 +208,8 @@ def most_on_a_line(hidden: Sequence[int]) -> int:
     """At most this many pieces on a line: the product of n_l + 1, (m + 1)^L for equal widths.
 
     Each unit has at most one zero on every piece of the layers before. Reached if all n_l are 3 or
-    more (Serra et al. 2018); for widths (2, 2) the most is 7, not 9.
+    more (Serra et al. 2018), by `constructions.zigzag`; for widths (2, 2) the most is 7, not 9, for
+    (2, 2, 2) it is 19, not 27, and L layers of one unit have at most L + 1 activation intervals.
     """
     _whole(**{f"hidden[{i}]": n for i, n in enumerate(hidden)})
     return math.prod(int(n) + 1 for n in hidden)
