@@ -3,6 +3,7 @@
 from ._bent_hyperplanes import bent_hyperplanes
 from ._decision_regions import decision_regions
 from ._function import function
+from ._gradient_flow import gradient_flow
 from ._history import history, loss_curves
 from ._layers import layer_history
 from ._linear_regions import linear_regions
@@ -14,6 +15,7 @@ __all__ = [
     "decision_regions",
     "function",
     "gaps",
+    "gradient_flow",
     "history",
     "layer_history",
     "linear_regions",
