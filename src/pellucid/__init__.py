@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = (
     *("constructions", "datasets", "likelihoods", "network", "plot", "regions"),
-    *("symmetry", "training", "diagnosis", "report"),
+    *("symmetry", "training", "diagnosis", "report", "reproduction"),
     *("walkthrough", "quiz"),
 )
 _PUBLIC = {

@@ -181,7 +181,19 @@ def _power(value: float) -> str:
     exponent = round(float(np.log10(value))) if value > 0 else 0
     if abs(exponent) <= 2:
         return f"{value:g}"
-    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return "10" + _raised(exponent)
+
+
+def _raised(exponent: int) -> str:
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def short(value: float) -> str:
+    """Two digits of a number: 0.21, 1.9·10⁻⁵."""
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        return f"{value:.2g}"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}·10{_raised(int(exponent))}"
 
 
 def _plain(value: float) -> str:
