@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..reproduction import Item, Reproduction, Row
 
 DISAGREES = 1
+_PRINTED = {"chapter": "printed in the chapter", "study": "claim"}
 
 
 def reproduce(
@@ -60,7 +61,8 @@ def reproduce(
     notes: list[str] = []
     for item in items:
         screen.print(f"{item.title} (chapter {item.chapter}: {item.name})")
-        _print_rows(screen, [row for row in found.rows if row.item == item.name], notes)
+        rows = [row for row in found.rows if row.item == item.name]
+        _print_rows(screen, rows, notes, _PRINTED[item.kind])
         screen.print()
     for i, note in enumerate(notes, 1):
         screen.print(f"[{i}] {note}")
@@ -68,7 +70,7 @@ def reproduce(
     return DISAGREES if found.disagreeing else 0
 
 
-def _print_rows(screen: "Console", rows: Sequence["Row"], notes: list[str]) -> None:
+def _print_rows(screen: "Console", rows: Sequence["Row"], notes: list[str], printed: str) -> None:
     from ._console import print_table
 
     table = []
@@ -77,7 +79,7 @@ def _print_rows(screen: "Console", rows: Sequence["Row"], notes: list[str]) -> N
             notes.append(row.note)
         note = f"[{notes.index(row.note) + 1}]" if row.note else ""
         table.append((row.what, row.printed, row.computed, _agrees(row), note))
-    header = ("", "printed in the chapter", "computed", "agrees", "note")
+    header = ("", printed, "computed", "agrees", "note")
     print_table(screen, header, table, right_from=len(header))
 
 

@@ -58,14 +58,14 @@ class Flow:
     def factor_per_layer(self) -> float:
         """By what factor the gradient changes per layer on its way down: geometric mean, median.
 
-        nan with a single hidden layer.
+        0 where it dies on the way, nan with a single hidden layer or where it never arrives.
         """
-        first, last = self.gradient_norm[:, 0], self.gradient_norm[:, -1]
-        steps = self.gradient_norm.shape[1] - 1
-        if not steps:
+        if self.gradient_norm.shape[1] == 1:
             return float("nan")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.median((first / last) ** (1 / steps)))
+        steps = np.nan_to_num((self.slope_factor * self.weight_factor)[:, :-1], nan=0.0)
+        with np.errstate(divide="ignore"):  # log 0 is -inf, and its exponential 0
+            means = np.exp(np.log(steps).mean(axis=1))
+        return float(np.median(np.where(self.slope_factor[:, -1] > 0, means, np.nan)))
 
     def median(self, measure: str) -> Float64[Array, " layers"]:
         """The median over the networks drawn of one of the measures, by layer."""
@@ -208,6 +208,7 @@ def _downward(network: Network, run: ForwardPass, rng: np.random.Generator) -> d
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     delta = u * network.output_activation.derivative(run.z[-1])
     below = (run.x, *run.h)  # h^(0), ..., h^(L-1)
+    scale = 1.0  # delta is divided by its size in every layer, so that it cannot underflow
     found: dict[str, list[float]] = {name: [] for name in _MEASURES[2:]}
     for i in reversed(range(len(run.h))):
         arriving = delta @ network.weights[i + 1]  # (W^(l+1))^T delta^(l+1)
@@ -216,15 +217,16 @@ def _downward(network: Network, run: ForwardPass, rng: np.random.Generator) -> d
         norms, inputs = (np.linalg.norm(rows, axis=1) for rows in (delta, below[i]))
         found["weight_factor"].append(weight_factor)
         found["slope_factor"].append(_ratio(delta, arriving))
-        found["gradient_norm"].append(_rms(norms))
-        found["weight_gradient_norm"].append(_rms(norms * inputs))  # |delta h^T| = |delta| |h|
+        found["gradient_norm"].append(scale * _rms(norms))
+        found["weight_gradient_norm"].append(scale * _rms(norms * inputs))  # |delta h^T|, by row
+        size = _rms(delta) or 1.0
+        delta, scale = delta / size, scale * size
     return {name: np.array(values[::-1]) for name, values in found.items()}
 
 
 def _rms(values: Array) -> float:
-    """Root mean square, without underflow of the squares."""
-    scale = float(np.abs(values).max(initial=0.0))
-    return scale * float(np.sqrt(np.mean((values / scale) ** 2))) if 0 < scale < np.inf else scale
+    """Root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def _ratio(after: Array, before: Array) -> float:
@@ -248,7 +250,7 @@ def _inputs(X: ArrayLike | None, n: int, d_in: int, seed: int) -> Float64[Array,
         rows = np.asarray(X, np.float64)
     except (TypeError, ValueError):
         rows = np.empty(0)
-    if rows.ndim != 2 or rows.shape[1] != d_in or len(rows) < 1:
+    if rows.ndim != 2 or rows.shape[1:] != (d_in,) or len(rows) < 1:
         raise InvalidInput(f"X has shape {rows.shape}; it needs rows of {d_in} numbers.")
     if not np.isfinite(rows).all():
         raise InvalidInput("X holds a number that is not finite; every row needs numbers.")

@@ -18,7 +18,7 @@ COURSE = (
     *(Activation("leaky_relu", (0.1,)), "gelu", "silu"),
 )
 _COLUMNS = 3
-_POINTS = 1601
+_POINTS = 401
 
 
 def activations(
@@ -51,8 +51,10 @@ def activations(
         for ax, sigma in zip(axes.flat, sigmas, strict=False):
             _panel(ax, sigma, np.linspace(low, high, _POINTS))
             ax.set_ylim(*limits)
-        for ax in axes[-1]:
-            ax.set_xlabel("z")
+        for column in axes.T:
+            lowest = [ax for ax in column if ax.get_visible()][-1]
+            lowest.set_xlabel("z")
+            lowest.tick_params(labelbottom=True)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower left", ncols=3)
     return figure
@@ -73,7 +75,8 @@ def _panel(ax: "matplotlib.axes.Axes", sigma: Activation, z: np.ndarray) -> None
         zorder=3,
     )
     look = {"color": _style.VERMILLION, "alpha": 0.35, "linewidth": 0}
-    ax.fill_between(z, np.minimum(slope, 0), 0, label="where σ′ < 0", **look)
+    below = np.flatnonzero(slope < 0) if (slope < 0).any() else np.arange(1)
+    ax.fill_between(z[below], np.minimum(slope[below], 0), 0, label="where σ′ < 0", **look)
     ax.set_title(str(sigma), pad=20)
     ax.annotate(
         f"σ′ from {_short(slope.min())} to {_short(slope.max())}",

@@ -77,7 +77,7 @@ def _line(ax: "matplotlib.axes.Axes", flow: Flow, measure: str, k: int) -> None:
 def _quarter(ax: "matplotlib.axes.Axes", flow: GradientFlow) -> None:
     """A fall by 1/4 per layer from the last one down, from the largest gradient there."""
     layers = np.arange(1, flow[0].gradient_norm.shape[1] + 1)
-    top = max(float(one.median("gradient_norm")[-1]) for one in flow)
+    top = max(float(one.median("gradient_norm")[-1]) for one in flow) or 1.0
     fall = top * _QUARTER ** (layers[-1] - layers).astype(float)
     ax.plot(
         layers,
@@ -100,5 +100,6 @@ def _label(axes: np.ndarray, schemes: list[str]) -> None:
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     for row, label in zip(axes, _MEASURES.values(), strict=True):
         row[0].set_ylabel(label)
-        row[0].set_yscale("log")
-        _style.power_ticks(row[0].yaxis)
+        if any((np.nan_to_num(line.get_ydata()) > 0).any() for ax in row for line in ax.lines):
+            row[0].set_yscale("log")
+            _style.power_ticks(row[0].yaxis)

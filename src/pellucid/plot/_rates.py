@@ -1,7 +1,7 @@
 """What grows or falls with the size of a network: errors by width, pieces by depth."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ def interpolants(
     f: Callable[[np.ndarray], np.ndarray],
     networks: Mapping[str, tuple[Network, ArrayLike]],
     errors: Mapping[int, float],
-    bound: Callable[[np.ndarray], np.ndarray] | None = None,
+    bound: Callable[[np.ndarray], Any] | None = None,
     interval: tuple[float, float] = (0.0, 1.0),
 ) -> "matplotlib.figure.Figure":
     """Draw a function with networks that interpolate it, and how the largest error falls.

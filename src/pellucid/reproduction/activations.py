@@ -21,6 +21,11 @@ class Extreme:
     value: float
 
 
+def at(f: Callable[[np.ndarray], np.ndarray], z: float) -> float:
+    """The value of a function of arrays at one number."""
+    return float(f(np.array([z]))[0])
+
+
 def minimum(f: Callable[[np.ndarray], np.ndarray]) -> Extreme:
     """The least value between -12 and 12: from a grid, then by Brent's method beside it."""
     from scipy.optimize import minimize_scalar
@@ -29,7 +34,7 @@ def minimum(f: Callable[[np.ndarray], np.ndarray]) -> Extreme:
     best = int(values.argmin())
     around = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
     found = minimize_scalar(
-        lambda z: float(f(np.array([z]))[0]),
+        lambda z: at(f, z),
         bounds=around,
         method="bounded",
         options={"xatol": 1e-12},
@@ -47,11 +52,12 @@ def maximum(f: Callable[[np.ndarray], np.ndarray]) -> Extreme:
 
 def lowest_point(sigma: Activation) -> Extreme:
     """The minimum of an activation, at the root of its derivative."""
-    from scipy.optimize import brentq
+    from scipy.optimize import root_scalar
 
     near = minimum(sigma.value).at
-    at = brentq(lambda z: float(sigma.derivative(z)), near - 0.1, near + 0.1, xtol=1e-15)
-    return Extreme(float(at), float(sigma.value(at)))
+    around = near - 0.1, near + 0.1
+    z = root_scalar(lambda z: at(sigma.derivative, z), bracket=around, xtol=1e-15).root
+    return Extreme(float(z), at(sigma.value, float(z)))
 
 
 def falls_below(sigma: Activation) -> float:
@@ -73,15 +79,15 @@ def run() -> Outcome:
     values = {
         "sigmoid_slope": maximum(sigmoid.derivative).value,
         "sigmoid_factor": max(float(one.slope_factor.max()) for one in flow),
-        "tanh_slope": float(tanh.derivative(0.0)),
+        "tanh_slope": at(tanh.derivative, 0.0),
         "relu_slopes": np.unique(relu.derivative(_GRID)),
-        "leaky_slope": float(leaky.derivative(-1.0)),
+        "leaky_slope": at(leaky.derivative, -1.0),
         "gelu_dip": lowest_point(gelu).value,
         "silu_dip": lowest_point(silu).value,
         "gelu_negative_slope": falls_below(gelu),
         "silu_negative_slope": falls_below(silu),
-        "leaky_as_maximum": [float(steep.value(-1.0)), max(-1.0, 2.0 * -1.0)],
-        "elu_jump": [float(1 - elu.derivative(0.0)) for elu in elus],
+        "leaky_as_maximum": [at(steep.value, -1.0), max(-1.0, 2.0 * -1.0)],
+        "elu_jump": [1 - at(elu.derivative, 0.0) for elu in elus],
     }
     return Outcome(values, {"activations": _figure})
 

@@ -42,7 +42,7 @@ def _shapes() -> dict:
 
 
 def _capacity() -> dict:
-    """A group in the middle of a ring: linear, with a hidden layer, and linear on what that made."""
+    """A class inside a ring: a linear model, a hidden layer, a linear model on that layer."""
     data = concentric(600, seed=0)
 
     def accuracy(network: Network, X: np.ndarray) -> float:

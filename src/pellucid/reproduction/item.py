@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Computed values by the key of their row, and figures by name, drawn when they are called.
+    """Computed values by the key of their row, and figures by name.
+
+    A figure is a function that draws it and returns a `matplotlib.figure.Figure`.
 
     `missing` says of a row that could not be computed here why not.
     """
 
     values: Mapping[str, Any]
-    figures: Mapping[str, "Callable[[], matplotlib.figure.Figure]"] = field(default_factory=dict)
+    figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -20,6 +20,7 @@ SHAPES = (
     (32,) * 4,
     (64,),
     (64, 64),
+    (8,) * 4,
     (128,),
 )
 MAIN = SHAPES[:4]  # those of the rows

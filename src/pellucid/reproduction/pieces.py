@@ -9,7 +9,7 @@ import numpy as np
 from .._shapes import Array, Float64
 from ..constructions import sawtooth, sawtooth_distance_bound
 from ..network import Network
-from ..regions import LinearRegions, Segment, bounds, linear_regions
+from ..regions import Box, LinearRegions, Segment, bounds, linear_regions
 from .item import Outcome
 
 DEPTHS = (2, 4, 6, 8, 10)
@@ -33,6 +33,8 @@ def grid_intervals(network: Network, x: Float64[Array, " m"]) -> int:
         for active in z > 0:
             changes |= active[1:] != active[:-1]
         h = sigma(z)
+        if not h.any():  # nothing depends on x any more
+            break
     return 1 + int(changes.sum())
 
 
@@ -141,6 +143,6 @@ def run_tents() -> Outcome:
 def _tents_figure():
     from ..plot import function_panels
 
-    shown = [on_unit_interval(sawtooth(k).network) for k in DRAWN]
+    shown = [linear_regions(sawtooth(k).network, Box(0.0, 1.0)) for k in DRAWN]
     titles = [f"k = {k}: {2 * k} units" for k in DRAWN]
     return function_panels(shown, titles, names=["x"])

@@ -76,7 +76,11 @@ def captions() -> tuple[Caption, ...]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = files(__package__).joinpath("expected", f"{name}.toml").read_text(encoding="utf-8")
+    text = (
+        files("pellucid.reproduction")
+        .joinpath("expected", f"{name}.toml")
+        .read_text(encoding="utf-8")
+    )
     return tomllib.loads(text)
 
 
@@ -95,6 +99,8 @@ def _agrees(expected: Expected, values: list, shown: list[str]) -> bool:
         wanted = _listed(expected.value)
         near = _listed(expected.within)
         near = near * len(wanted) if len(near) == 1 else near
+        if len(values) != len(wanted):
+            return False
         pairs = zip(values, wanted, near, strict=True)
         return all(abs(float(v) - w) <= d for v, w, d in pairs)
     if expected.least is not None or expected.most is not None:

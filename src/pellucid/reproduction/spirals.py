@@ -38,7 +38,7 @@ def run() -> Outcome:
     """Parameters and accuracies, and the figure of three networks of seed 0."""
     networks = grid().networks
     n = len(SEEDS)
-    values = {"parameters": [network.n_parameters for network in networks[::n]]}
+    values: dict[str, list] = {"parameters": [network.n_parameters for network in networks[::n]]}
     for i, hidden in enumerate(HIDDEN):
         key = "accuracy_" + "_".join(map(str, hidden))
         values[key] = [accuracy(network) for network in networks[n * i : n * (i + 1)]]

@@ -2,6 +2,7 @@
 
 import math
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -23,26 +24,25 @@ def distance(a: Network, b: Network) -> float:
 
 def copies(network: Network) -> int:
     """How many different parameter settings the orders of the first hidden layer's units give."""
-    n = len(network.biases[0])
-    found = {permute(network, 0, order).parameters().tobytes() for order in permutations(range(n))}
-    return len(found)
+    orders = permutations(range(len(network.biases[0])))
+    twins = (permute(network, 0, np.array(order)) for order in orders)
+    return len({one.parameters().tobytes() for one in twins})
 
 
 def run() -> Outcome:
     """The printed lines from PyTorch's stream, and the same exactly from powers of 2."""
-    values, missing = _exact(), {}
+    values = _exact()
     if with_torch.is_installed():
         draws = with_torch.twin_draws()
         network = Network([draws.W1, draws.W2], [draws.b1, draws.b2], ["relu"])
         other = twin(network, draws.order, draws.factors)
         values["same"] = np.allclose(network(draws.x), other(draws.x), atol=1e-6)
         values["distance"] = distance(network, other)
-    else:
-        missing = dict.fromkeys(("same", "distance"), with_torch.NEEDED)
-    return Outcome(values, missing=missing)
+        return Outcome(values)
+    return Outcome(values, missing={"same": with_torch.NEEDED, "distance": with_torch.NEEDED})
 
 
-def _exact() -> dict:
+def _exact() -> dict[str, Any]:
     """Factors that are powers of 2 are not rounded: the decision in exact numbers says equal."""
     rng = np.random.default_rng(0)
     W, b = [rng.normal(size=(5, 3)), rng.normal(size=(1, 5))], [rng.normal(size=5), [0.0]]

@@ -38,11 +38,14 @@ def twin_draws() -> TwinDraws:
         torch.manual_seed(0)
         first, last = nn.Linear(3, 5), nn.Linear(5, 1)
         x = torch.randn(1000, 3)
-        nn.Linear(3, 5), nn.Linear(5, 1)  # the twin's own draws, which are overwritten there
+        for shape in ((3, 5), (5, 1)):
+            nn.Linear(*shape)  # the twin's own draws, which are overwritten there
         order = torch.randperm(5)
         factors = torch.rand(5) + 0.5
-    arrays = [p.detach().numpy() for p in (first.weight, first.bias, last.weight, last.bias)]
-    return TwinDraws(*arrays, x.numpy(), order.numpy(), factors.numpy())
+    W1, b1, W2, b2 = (
+        p.detach().numpy() for p in (first.weight, first.bias, last.weight, last.bias)
+    )
+    return TwinDraws(W1, b1, W2, b2, x.numpy(), order.numpy(), factors.numpy())
 
 
 def registers_plain_tensor() -> bool:
@@ -56,10 +59,8 @@ def registers_plain_tensor() -> bool:
 
 def registered_shapes() -> list[str]:
     """Names and shapes of the parameters of the lesson's flower classifier, 4-8-3."""
-    from collections import OrderedDict
-
     from torch import nn
 
-    layers = OrderedDict(hidden=nn.Linear(4, 8), output=nn.Linear(8, 3))
-    named = nn.Sequential(layers).named_parameters()
-    return [f"{name} {list(parameter.shape)}" for name, parameter in named]
+    flower = nn.Module()
+    flower.hidden, flower.output = nn.Linear(4, 8), nn.Linear(8, 3)
+    return [f"{name} {list(parameter.shape)}" for name, parameter in flower.named_parameters()]
