@@ -66,6 +66,8 @@ def reproduce(
         screen.print()
     for i, note in enumerate(notes, 1):
         screen.print(f"[{i}] {note}")
+    if notes:
+        screen.print()
     _summary(screen, found, out)
     return DISAGREES if found.disagreeing else 0
 
@@ -116,7 +118,7 @@ def _summary(screen: "Console", found: "Reproduction", out: Path | None) -> None
     n, bad, left = len(found.rows), len(found.disagreeing), len(found.not_computed)
     fixed = sum(bool(row.agrees and row.note) for row in found.rows)
     told = f", {fixed} of them with a correction" if fixed else ""
-    screen.print(f"\n{n - bad - left} of {n} rows agree{told}, in {found.seconds:.0f} seconds.")
+    screen.print(f"{n - bad - left} of {n} rows agree{told}, in {found.seconds:.0f} seconds.")
     if bad:
         screen.print(
             f"{bad} disagree: {', '.join(f'{r.item} {r.key}' for r in found.disagreeing)}."

@@ -167,17 +167,29 @@ def measured(
                 zorder=3,
             )
         if "x" in log:
-            _style.use_log(ax, "x")
+            _log_x(ax, sorted({x for points in series.values() for x in points}))
         if "y" in log:
             ax.set_yscale("log")
             _style.power_ticks(ax.yaxis)
-        else:
+        elif min(min(points.values()) for points in series.values()) >= 0:
             ax.set_ylim(bottom=0)
+        else:
+            ax.axhline(0, color=_style.GREY, linewidth=0.8, zorder=1)
         ax.set_xlabel(x_label)
         ax.set_ylabel(y_label)
         longest = max(map(len, series))
         figure.legend(loc="outside lower left", ncols=1 if longest > 24 else 3)
     return figure
+
+
+def _log_x(ax: "matplotlib.axes.Axes", places: list[int]) -> None:
+    """A logarithmic axis with a tick at every place, if there are few."""
+    if len(places) > 8:
+        _style.use_log(ax, "x")
+        return
+    ax.set_xscale("log")
+    ax.set_xticks(places, [f"{x:,}" for x in places])
+    ax.minorticks_off()
 
 
 def _ordered(points: Mapping[int, float]) -> tuple[list[int], list[float]]:
