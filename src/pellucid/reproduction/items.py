@@ -5,10 +5,12 @@ from . import (
     answers,
     averaging,
     barron,
+    depth,
     dips,
     features,
     interpolation,
     kinks,
+    landscape,
     lesson,
     memory,
     pieces,
@@ -93,6 +95,15 @@ ITEMS: dict[str, Item] = {
             "Large networks: they memorise, generalise, and are too sure",
             sizes.run,
             ("overconfidence",),
+        ),
+        Item("depth", 2, _STUDY, "Depth efficiency", depth.run),
+        Item(
+            "landscape",
+            1,
+            _STUDY,
+            "Between two minima, and away from a saddle point",
+            landscape.run,
+            ("path",),
         ),
     )
 }
