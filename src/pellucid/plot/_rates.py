@@ -136,7 +136,7 @@ def pieces_by_depth(
 
 
 def measured(
-    series: Mapping[str, Mapping[int, float]],
+    series: Mapping[str, Mapping[Any, float]],
     x_label: str,
     y_label: str,
     *,
@@ -182,7 +182,7 @@ def measured(
     return figure
 
 
-def _log_x(ax: "matplotlib.axes.Axes", places: list[int]) -> None:
+def _log_x(ax: "matplotlib.axes.Axes", places: list) -> None:
     """A logarithmic axis with a tick at every place, if there are few."""
     if len(places) > 8:
         _style.use_log(ax, "x")
@@ -192,6 +192,6 @@ def _log_x(ax: "matplotlib.axes.Axes", places: list[int]) -> None:
     ax.minorticks_off()
 
 
-def _ordered(points: Mapping[int, float]) -> tuple[list[int], list[float]]:
+def _ordered(points: Mapping[Any, float]) -> tuple[list, list[float]]:
     x = sorted(points)
     return x, [points[one] for one in x]

@@ -49,7 +49,7 @@ def _train(network: Network, rate: float, steps: int) -> Network:
 
 
 @cache
-def losses(bent: bool) -> dict[int, float]:
+def losses(bent: bool) -> dict[float, float]:
     """Training loss on the way from one network to the other, by percent of the way."""
     data = spirals(600, seed=0)
     a, b = pair()
@@ -58,7 +58,7 @@ def losses(bent: bool) -> dict[int, float]:
         interpolation_path(p, q, data.X, data.y, n_points=POINTS, alignment=align(p, q, starts=1))
         for p, q in legs
     ]
-    found: dict[int, float] = {}
+    found: dict[float, float] = {}
     for i, path in enumerate(parts):
         at = 100 * (i + path.t) / len(parts)
         found |= dict(zip(at.round(1).tolist(), path.before.tolist(), strict=True))
