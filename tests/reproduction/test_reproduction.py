@@ -35,7 +35,11 @@ def outcomes():
     return outcome
 
 
-@pytest.mark.parametrize("name", ITEMS)
+SLOW = {"random-pieces": [pytest.mark.slow]}  # a thousand networks on 65,536 points
+ENTRIES = [pytest.param(name, marks=SLOW.get(name, [])) for name in ITEMS]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
 def test_every_row_agrees(name, outcomes):
     rows = rows_of(ITEMS[name], outcomes(name))
     assert rows
