@@ -7,10 +7,11 @@ KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
 
-.PHONY: help run test test-long check format lint types layers docs promises bench sanitize clean
+.PHONY: help run reproduce test test-long check format lint types layers docs promises bench sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
+	@echo "make reproduce  set up everything; every number and figure of the course chapters"
 	@echo "make test    set up everything and run the tests"
 	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
@@ -20,6 +21,9 @@ help:
 
 run: $(VENV)/.core
 	@$(BIN)/pellucid diagnose penguins --hidden 8,8 --learning-rate 0.001 --steps 500
+
+reproduce: $(VENV)/.all
+	$(BIN)/pellucid reproduce --out reproduction
 
 test: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -61,7 +65,7 @@ bench: $(VENV)/.bench
 	done; exit $$missed
 
 clean:
-	rm -rf build site $(VENV)
+	rm -rf build site reproduction $(VENV)
 
 # --- set-up ---------------------------------------------------------------------------------------
 

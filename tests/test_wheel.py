@@ -73,3 +73,9 @@ def test_wheel_runs_the_main_job_without_a_compiler(installed, tmp_path):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kind"] == "capacity failure"
     assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_expected_numbers_of_the_chapters_are_in_it(installed, tmp_path):
+    done = run(installed, tmp_path, "-m", "pellucid", "reproduce", "worked-example", "shapes")
+    assert done.returncode == 0, done.stderr
+    assert "rows agree" in done.stdout

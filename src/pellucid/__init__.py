@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from ._errors import PellucidError as PellucidError
     from ._errors import PellucidWarning as PellucidWarning
     from ._errors import UnsupportedLayer as UnsupportedLayer
+    from .diagnosis import GradientFlow as GradientFlow
     from .diagnosis import Recipe as Recipe
     from .diagnosis import Verdict as Verdict
     from .diagnosis import diagnose as diagnose
+    from .diagnosis import gradient_flow as gradient_flow
     from .network import Activation as Activation
     from .network import Network as Network
     from .network import initialize as initialize
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = (
     *("constructions", "datasets", "likelihoods", "network", "plot", "regions"),
-    *("symmetry", "training", "diagnosis", "report"),
+    *("symmetry", "training", "diagnosis", "report", "reproduction"),
     *("walkthrough", "quiz"),
 )
 _PUBLIC = {
@@ -76,7 +78,7 @@ _PUBLIC = {
         "PellucidWarning",
         "UnsupportedLayer",
     ),
-    "diagnosis": ("Recipe", "Verdict", "diagnose"),
+    "diagnosis": ("GradientFlow", "Recipe", "Verdict", "diagnose", "gradient_flow"),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "BettiNumbers",

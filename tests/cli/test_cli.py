@@ -14,7 +14,10 @@ import pellucid
 from pellucid.cli import run
 from pellucid.datasets import DATASETS, read_table
 
-VERBS = ("diagnose", "train", "sweep", "regions", "walkthrough", "quiz", "datasets")
+VERBS = (
+    *("diagnose", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
+    "datasets",
+)
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
 
 

@@ -16,6 +16,7 @@ from .datasets import datasets
 from .diagnose import diagnose
 from .quiz import quiz
 from .regions import regions
+from .reproduce import reproduce
 from .sweep import sweep
 from .train import train
 from .walkthrough import walkthrough
@@ -40,6 +41,7 @@ VERBS = {
     regions: "Count, draw and write the linear regions of a network, exactly.",
     walkthrough: "Show one forward and backward pass of a network with every number.",
     quiz: "Answer questions about networks, with generated numbers.",
+    reproduce: "Compute the numbers and figures of the course chapters, and compare them.",
     datasets: "List the data sets, or write one to a file.",
 }
 for _verb, _summary in VERBS.items():

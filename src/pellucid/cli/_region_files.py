@@ -69,7 +69,8 @@ def _bytes_of(name: str, figure: Any, found: "LinearRegions") -> bytes:
 # ---- whose a file is
 
 
-def _is_picture(path: Path) -> bool:
+def is_picture(path: Path) -> bool:
+    """Tell whether a file is a picture that Pellucid drew."""
     from ..plot._save import MAKER
 
     with open(path, "rb") as file:
@@ -96,8 +97,8 @@ def _is_parquet(path: Path) -> bool:
 
 
 _OURS: dict[str, tuple[str, Callable[[Path], bool]]] = {
-    "--png": ("picture", _is_picture),
-    "--svg": ("picture", _is_picture),
+    "--png": ("picture", is_picture),
+    "--svg": ("picture", is_picture),
     "--json": ("list of regions", _is_json),
     "--parquet": ("table of regions", _is_parquet),
 }

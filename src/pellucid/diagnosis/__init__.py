@@ -1,6 +1,7 @@
 """Why a network does badly: controlled experiments, and a verdict that says which part is proof."""
 
 from .checker import CheckResult, check_witness
+from .gradient_flow import Flow, GradientFlow, gradient_flow
 from .inspect import unit_health
 from .protocol import STAGES, diagnose
 from .verdict import (
@@ -24,6 +25,8 @@ __all__ = [
     "CheckResult",
     "Experiment",
     "Fix",
+    "Flow",
+    "GradientFlow",
     "Recipe",
     "Reference",
     "Scaling",
@@ -33,5 +36,6 @@ __all__ = [
     "Witness",
     "check_witness",
     "diagnose",
+    "gradient_flow",
     "unit_health",
 ]

@@ -64,3 +64,4 @@ def _draw(
         ax.set_ylim(-0.03, 1.03)
     elif np.isfinite(values).any() and np.nanmax(values) > 0:
         ax.set_yscale("log")
+        _style.power_ticks(ax.yaxis)

@@ -168,6 +168,34 @@ def plain_ticks(axis: "matplotlib.axis.Axis") -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
 
 
+def power_ticks(axis: "matplotlib.axis.Axis", most: int = 6) -> None:
+    """Put at most so many ticks on a logarithmic axis, written as powers: 1, 0.1, 10⁻⁶."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(numticks=most))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _power(value: float) -> str:
+    exponent = round(float(np.log10(value))) if value > 0 else 0
+    if abs(exponent) <= 2:
+        return f"{value:g}"
+    return "10" + _raised(exponent)
+
+
+def _raised(exponent: int) -> str:
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def short(value: float) -> str:
+    """Two digits of a number: 0.21, 1.9·10⁻⁵."""
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        return f"{value:.2g}"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}·10{_raised(int(exponent))}"
+
+
 def _plain(value: float) -> str:
     if 1e6 <= value < 1e9:
         return f"{value / 1e6:g} M"
