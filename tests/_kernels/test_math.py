@@ -150,7 +150,7 @@ def test_what_is_left_of_gamma_functions(native, isa, name, dtype):
         error = np.abs(got - expected) / ulp(dtype)
         size = np.abs(expected) + np.where(x < 10, 8, 0)
         worst = (error / size).argmax()
-        assert error[worst] <= 5 * size[worst], (error[worst], x[worst])
+        assert error[worst] <= 8 * size[worst], (error[worst], x[worst])
 
 
 def test_every_function_of_the_module_is_tested(native):

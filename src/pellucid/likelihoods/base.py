@@ -20,6 +20,19 @@ SMALLEST_SCALE = 1e-3
 LEAST_FLOOR, LARGEST_FLOOR = 1e-12, 1e12
 
 
+@dataclass(frozen=True, eq=False)
+class ChangeOfUnit:
+    """How outputs for a target y become those for offset + scale y.
+
+    `likelihood` judges them there: its floor of the scale is in the new unit. Each output of a
+    target is multiplied by its `factor` and moved by its `shift`, both (outputs per target,).
+    """
+
+    likelihood: "Likelihood"
+    factor: Float64[Array, " per_target"]
+    shift: Float64[Array, " per_target"]
+
+
 @dataclass(frozen=True)
 class Likelihood(ABC):
     """How the outputs of a network become a probability of the target.
@@ -40,6 +53,8 @@ class Likelihood(ABC):
     parameter_names: ClassVar[tuple[str, ...]] = ()
     output_names: ClassVar[tuple[str, ...]] = ()
     about: ClassVar[str] = ""
+    #: powers of the unit in the exponentials of the outputs; None where an output is in the unit
+    unit_powers: ClassVar[tuple[float | None, ...]] = ()
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -50,6 +65,22 @@ class Likelihood(ABC):
     def outputs_per_target(self) -> int:
         """How many outputs of the network one target takes."""
         return len(self.output_names)
+
+    def change_of_unit(self, offset: float, scale: float) -> ChangeOfUnit:
+        """What outputs for a real target y, of deviation 1 say, are for offset + scale y."""
+        powers = self._powers()
+        if self.target_kind != "real" or len(powers) != self.outputs_per_target:
+            raise InvalidInput(f"targets of the {self.name} likelihood have no unit to change.")
+        factor = np.array([scale if p is None else 1.0 for p in powers])
+        shift = np.array([offset if p is None else p * math.log(scale) for p in powers])
+        head = self
+        if "smallest_scale" in self.parameter_names:
+            head = replace(self, smallest_scale=self.parameters[-1] * scale)
+        return ChangeOfUnit(head, factor, shift)
+
+    def _powers(self) -> tuple[float | None, ...]:
+        """`unit_powers` of each output of a target."""
+        return self.unit_powers[: self.outputs_per_target]
 
     @property
     def loss_is_objective(self) -> bool:

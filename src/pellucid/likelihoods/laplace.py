@@ -31,6 +31,7 @@ class Laplace(Likelihood):
 
     parameter_names = ("smallest_scale",)
     output_names = ("median", "log scale")
+    unit_powers = (None, 1.0)
     about = "double exponential with median and scale"
 
     def __post_init__(self) -> None:

@@ -38,6 +38,7 @@ class MeanVariance(Likelihood):
 
     parameter_names = ("beta", "smallest_scale")
     output_names = ("mean", "log variance")
+    unit_powers = (None, 2.0)
     about = "normal with mean and variance; beta above 0: beta-NLL"
 
     def __post_init__(self) -> None:

@@ -51,6 +51,10 @@ class Mixture(Likelihood):
         """Three for each component."""
         return 3 * int(self.components)
 
+    def _powers(self) -> tuple[float | None, ...]:
+        k = int(self.components)
+        return (0.0,) * k + (None,) * k + (1.0,) * k
+
     def _parts(self, z: Float[Array, "n targets per_target"]) -> tuple[Array, Array, Array]:
         """a, mu and t, each (n, targets, K)."""
         a, mu, t = np.split(z, 3, axis=2)

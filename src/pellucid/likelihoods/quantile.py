@@ -57,6 +57,9 @@ class Quantile(Likelihood):
         """One for each level."""
         return len(self.levels)
 
+    def _powers(self) -> tuple[float | None, ...]:
+        return (None,) * self.outputs_per_target
+
     def with_parameters(self, values: Iterable[SupportsFloat]) -> "Quantile":
         """With these levels; those of the table where there are none."""
         levels = tuple(values)

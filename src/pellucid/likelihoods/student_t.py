@@ -44,6 +44,7 @@ class StudentT(Likelihood):
 
     parameter_names = ("nu", "smallest_scale")
     output_names = ("location", "log scale", "log degrees of freedom")
+    unit_powers = (None, 1.0, 0.0)
     about = "Student t with location and scale; nu fixed, or learned for nu 0"
 
     def __post_init__(self) -> None:
