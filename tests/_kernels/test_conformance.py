@@ -104,6 +104,9 @@ def cell(toolbox):
     @cache
     def make(activation, likelihood, optimizer):
         widths, settings = WIDTHS[likelihood], (OPTIMIZER_SETTINGS | LBFGS)[optimizer]
+        if optimizer == "rmsprop" and likelihood == "mixture":
+            # its first steps have one length whatever the gradient, and components change places
+            settings = settings | {"learning_rate": 0.001}
         X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
         job = toolbox.make_job(widths, activation, likelihood, **settings)
         return X, y, job, toolbox.reference(X, y, job, dtype=np.float64)
@@ -111,6 +114,11 @@ def cell(toolbox):
     return make
 
 
+#: activations of one optimizer where not all are tried: over the optimizers, each comes once
+FEW = {
+    optimizer: list(ACTIVATION_PARAMETERS)[i :: len(OPTIMIZER_SETTINGS) + len(LBFGS)]
+    for i, optimizer in enumerate([*OPTIMIZER_SETTINGS, *LBFGS])
+}
 ENGINES = [(engine, dtype) for engine in ("kernel", "torch") for dtype in DTYPES]
 
 
@@ -118,10 +126,28 @@ ENGINES = [(engine, dtype) for engine in ("kernel", "torch") for dtype in DTYPES
 @pytest.mark.parametrize("likelihood", HEADS)
 @pytest.mark.parametrize("optimizer", [*OPTIMIZER_SETTINGS, *LBFGS])
 def test_every_engine_takes_the_same_steps(toolbox, cell, engine, dtype, optimizer, likelihood):
+    """All activations for the first three likelihoods, and some of them for the others."""
+    first = likelihood in ("gaussian", "bernoulli", "categorical")
+    activations = ACTIVATION_PARAMETERS if first else FEW[optimizer]
+    assert_same_steps(toolbox, cell, engine, dtype, optimizer, likelihood, activations)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("engine", "dtype"), [*ENGINES, ("reference", "float32")])
+@pytest.mark.parametrize("likelihood", HEADS[3:])
+@pytest.mark.parametrize("optimizer", [*OPTIMIZER_SETTINGS, *LBFGS])
+def test_every_engine_takes_the_same_steps_in_full(
+    toolbox, cell, engine, dtype, optimizer, likelihood
+):
+    activations = ACTIVATION_PARAMETERS
+    assert_same_steps(toolbox, cell, engine, dtype, optimizer, likelihood, activations)
+
+
+def assert_same_steps(toolbox, cell, engine, dtype, optimizer, likelihood, activations):
     tolerance = {"float32": 2e-4, "float64": 1e-10}[dtype] * (10 if optimizer in LBFGS else 1)
     if optimizer in LBFGS and not as_likelihood(likelihood).loss_is_objective:
         return  # refused: test_checks.py
-    for activation in ACTIVATION_PARAMETERS:
+    for activation in activations:
         X, y, job, expected = cell(activation, likelihood, optimizer)
         result = toolbox.train(engine, X, y, toolbox.in_type(job, dtype))
         assert result.parameters.dtype == dtype
@@ -133,6 +159,8 @@ def test_every_engine_takes_the_same_steps(toolbox, cell, engine, dtype, optimiz
 @pytest.mark.parametrize("likelihood", HEADS)
 @pytest.mark.parametrize("activation", list(ACTIVATION_PARAMETERS))
 def test_kernel_and_twin_agree_in_minibatches(toolbox, activation, likelihood, dtype):
+    if likelihood in HEADS[3:] and activation not in ("relu", "tanh"):
+        return  # the batch is the likelihood's business, not the activation's
     widths = WIDTHS[likelihood]
     X, y = toolbox.make_data(83, widths[0], widths[-1], likelihood)
     job = toolbox.make_job(widths, activation, likelihood, batch_size=19, seed=3, dtype=dtype)

@@ -38,6 +38,11 @@ class Outcome:
             return "accuracy"
         return "R²" if self.likelihood.name != "quantile" else "score"
 
+    @property
+    def loss_name(self) -> str:
+        """The unit of the losses: the target's for quantiles."""
+        return "pinball loss" if self.likelihood.name == "quantile" else "loss (nats)"
+
     def rows(self) -> list[tuple[str, ...]]:
         """Losses and the score of the network and of the best constant outputs."""
         from ..diagnosis.problem import outputs

@@ -68,7 +68,8 @@ def train(
         return _train(table, recipe, seed, threads, out)
     outcome = _likelihood.train_by(head, table, recipe, seed, threads)
     save(outcome.network, out, metadata(outcome.problem) | {"likelihood": str(outcome.likelihood)})
-    print_outcome(outcome.problem, outcome.run, outcome.rows(), outcome.measure, out)
+    header = outcome.loss_name, outcome.measure
+    print_outcome(outcome.problem, outcome.run, outcome.rows(), header, out)
     return INTERRUPTED if outcome.run.status == "interrupted" else 0
 
 
@@ -99,7 +100,8 @@ def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out
     )
     trial = judge_run(problem, Plan("network", "recipe", recipe, (seed,)), seed, run)
     save(trial.network, out, metadata(problem))
-    print_outcome(problem, run, _rows(problem, trial), _measure(problem), out)
+    header = "loss (nats)", _measure(problem)
+    print_outcome(problem, run, _rows(problem, trial), header, out)
     typer.echo(f"To ask what holds it back: {visible(as_diagnose())}")
     return INTERRUPTED if run.status == "interrupted" else 0
 
@@ -116,7 +118,7 @@ def metadata(problem: "Problem") -> dict[str, str]:
 
 
 def print_outcome(
-    problem: "Problem", run: "Run", rows: list[tuple[str, ...]], measure: str, out: Path
+    problem: "Problem", run: "Run", rows: list[tuple[str, ...]], header: tuple[str, str], out: Path
 ) -> None:
     """Print what was trained on what, a table of losses and scores, and where the network is."""
     from ..report import words
@@ -136,7 +138,7 @@ def print_outcome(
     )
     if run.status in UNFINISHED:
         paper.print(UNFINISHED[run.status], style="yellow")
-    print_table(paper, ("loss (nats)", "training", "held out", f"held-out {measure}"), rows)
+    print_table(paper, (header[0], "training", "held out", f"held-out {header[1]}"), rows)
     whole = words.whole_batch(run.settings.batch_size, table.n_rows - n_held_out)
     for note in (*table.notes, *([whole] if whole else [])):
         paper.print(f"note: {visible(spoken(note))}")
