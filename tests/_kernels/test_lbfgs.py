@@ -123,7 +123,7 @@ def test_a_convex_problem_ends_at_scipys_minimum(toolbox, engine, decay):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_small_tanh_network_ends_as_low_as_in_torch(toolbox, seed):
+def test_a_small_tanh_network_ends_as_low_as_in_torch(toolbox, torch_oracle, seed):
     X, _ = toolbox.make_data(100, 2, 1, "gaussian")
     y = np.sin(2 * X[:, :1]).astype(np.float32)
     job = lbfgs_job(
