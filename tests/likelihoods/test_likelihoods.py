@@ -1,6 +1,7 @@
 """Every likelihood of the table against torch's losses and autograd, and against known values."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +42,13 @@ def test_every_member_of_the_table_has_its_own_name_and_says_what_it_is():
         assert head.about
         assert head.target_kind in ("real", "binary", "count", "label")
         assert len(head.parameters) >= len(head.parameter_names)
+
+
+def test_the_page_has_a_row_and_an_entry_for_every_member():
+    page = (Path(__file__).parents[2] / "docs" / "likelihoods.md").read_text()
+    for name, head in LIKELIHOODS.items():
+        assert f"\n| `{name}` |" in page
+        assert f"::: pellucid.likelihoods.{type(head).__name__}\n" in page
 
 
 @pytest.mark.parametrize("spec", SPECS)

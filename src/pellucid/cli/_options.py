@@ -47,15 +47,6 @@ LikelihoodName = Annotated[
     typer.Option(
         "--likelihood",
         help="What the outputs say about the target, such as ordinal, poisson, student_t(4) or "
-        "quantile(0.1,0.9); by the task if not given: categorical or gaussian.",
-        show_default=False,
-    ),
-]
-LikelihoodName = Annotated[
-    str | None,
-    typer.Option(
-        "--likelihood",
-        help="What the outputs say about the target, such as ordinal, poisson, student_t(4) or "
         "quantile(0.1,0.9); if not given, categorical for classes and gaussian for numbers.",
         show_default=False,
     ),
