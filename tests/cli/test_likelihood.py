@@ -51,7 +51,9 @@ def train(target, likelihood, *more):
 )
 def test_the_saved_network_speaks_of_the_targets_own_unit(table, capsys, target, likelihood):
     assert train(target, likelihood) == 0
-    lines = {line.split("  ")[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+    out = capsys.readouterr().out
+    assert (likelihood == "ordinal") == ("classes in order: 0 < 1 < 2 < 3" in out)
+    lines = {line.split("  ")[0]: line.split() for line in out.splitlines()}
     ours, constant = (float(lines[name][2]) for name in ("this network", "constant predictor"))
     assert ours < constant
     network = pellucid.load("model.pellucid")

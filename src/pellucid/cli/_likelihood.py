@@ -43,6 +43,13 @@ class Outcome:
         """The unit of the losses: the target's for quantiles."""
         return "pinball loss" if self.likelihood.name == "quantile" else "loss (nats)"
 
+    @property
+    def order(self) -> str | None:
+        """The classes as they were ordered, which the user should look at."""
+        if self.likelihood.name != "ordinal":
+            return None
+        return "classes in order: " + " < ".join(self.problem.classes or ())
+
     def rows(self) -> list[tuple[str, ...]]:
         """Losses and the score of the network and of the best constant outputs."""
         from ..diagnosis.problem import outputs

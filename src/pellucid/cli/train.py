@@ -61,6 +61,7 @@ def train(
         return _train(load_table(data, target, task, drop), recipe, seed, threads, out)
     from ..likelihoods import as_likelihood
     from . import _likelihood
+    from ._console import visible
 
     head = as_likelihood(likelihood)
     table = load_table(data, target, _likelihood.wanted_task(head, data, task), drop)
@@ -68,6 +69,8 @@ def train(
         return _train(table, recipe, seed, threads, out)
     outcome = _likelihood.train_by(head, table, recipe, seed, threads)
     save(outcome.network, out, metadata(outcome.problem) | {"likelihood": str(outcome.likelihood)})
+    if outcome.order:
+        typer.echo(visible(outcome.order))
     header = outcome.loss_name, outcome.measure
     print_outcome(outcome.problem, outcome.run, outcome.rows(), header, out)
     return INTERRUPTED if outcome.run.status == "interrupted" else 0
