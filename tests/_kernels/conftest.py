@@ -37,26 +37,41 @@ def make_job(
     blocks = []
     for d_in, d_out in pairwise(widths):
         blocks.append(rng.uniform(-1, 1, d_out * (d_in + 1)) * scale / np.sqrt(d_in))
-    of = network.as_activation(activation)
+    of, head = network.as_activation(activation), likelihoods.as_likelihood(likelihood)
     settings = {"optimizer": "adam", "learning_rate": 0.01, "steps": 20} | settings
     return TrainingJob(
         widths=tuple(widths),
         parameters=np.concatenate(blocks).astype(np.float32).astype(dtype),
         activations=((of.name, of.parameters),) * (len(widths) - 2),
-        likelihood=likelihood,
+        likelihood=head.name,
+        likelihood_parameters=head.parameters,
         **settings,
     )
 
 
+def n_outputs(likelihood, targets):
+    """The width of a network for so many targets, or classes."""
+    head = likelihoods.as_likelihood(likelihood)
+    if head.target_kind == "label":
+        return targets - (likelihood == "ordinal")
+    return targets * head.outputs_per_target
+
+
 def make_data(n, d_in, d_out, likelihood="categorical", seed=0):
-    """Rows with a target of the right kind."""
+    """Rows with a target of the right kind for the likelihood's outputs."""
+    head = likelihoods.as_likelihood(likelihood)
+    columns = d_out // head.outputs_per_target
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d_in)).astype(np.float32)
     if likelihood == "categorical":
         return X, rng.integers(0, d_out, n)
     if likelihood == "bernoulli":
         return X, rng.integers(0, 2, (n, d_out)).astype(np.float32)
-    return X, rng.normal(size=(n, d_out)).astype(np.float32)
+    if likelihood == "ordinal":
+        return X, rng.integers(0, d_out + 1, n)
+    if head.target_kind == "count":
+        return X, rng.poisson(3.0, (n, columns)).astype(np.float32)
+    return X, rng.normal(size=(n, columns)).astype(np.float32)
 
 
 def instruction_sets():
@@ -145,6 +160,7 @@ def toolbox():
         replace=replace,
         in_type=in_type,
         make_data=make_data,
+        n_outputs=n_outputs,
         weights=Weights,
         reference=reference,
         kernel=kernel,

@@ -42,15 +42,16 @@ struct Data {
     std::vector<real> weights;
     int n;
 
-    Data(int n, int d_in, int d_out, bool labelled)
+    // columns of targets, or labels below classes where there are any
+    Data(int n, int d_in, int columns, int classes)
         : X(exactly<real>(size_t(n) * d_in)),
-          targets(exactly<real>(labelled ? 0 : size_t(n) * d_out)),
-          labels(exactly<int32_t>(labelled ? n : 0)),
+          targets(exactly<real>(classes ? 0 : size_t(n) * columns)),
+          labels(exactly<int32_t>(classes ? n : 0)),
           weights(exactly<real>(pick(0, 2) ? 0 : size_t(n))), n(n) {
         for (real& u : weights) u = real(pick(0, 2));
         for (real& x : X) x = normal();
         for (real& y : targets) y = real(pick(0, 1));
-        for (int32_t& y : labels) y = pick(0, d_out - 1);
+        for (int32_t& y : labels) y = pick(0, classes - 1);
     }
 
     Rows<real> rows() const {
@@ -173,23 +174,40 @@ bool fits(Job<real> job, const std::vector<real>& start) {
     return first == third;
 }
 
+std::vector<double> parameters_of(Likelihood likelihood) {
+    switch (likelihood) {
+        case Likelihood::mean_variance: return {pick(0, 1) * 0.5, 1e-3};
+        case Likelihood::laplace: return {1e-3};
+        case Likelihood::student_t: return {pick(0, 1) * 4.0, 1e-3};
+        case Likelihood::quantile: return std::vector<double>(size_t(pick(1, 9)), 0.3);
+        case Likelihood::mixture: return {double(pick(1, 9)), 1e-3};
+        default: return {};
+    }
+}
+
 bool one_network() {
     const int depth = pick(0, 8);
+    const auto likelihood = Likelihood(pick(0, int(Likelihood::count) - 1));
+    const std::vector<double> head = parameters_of(likelihood);
+    const int each = outputs_per_target(likelihood, head.data(), int(head.size()));
     std::vector<int32_t> widths{width()};
     std::vector<HiddenLayer> hidden;
     size_t p = 0;
     for (int l = 0; l <= depth; ++l) {
-        widths.push_back(width());
+        const int w = width();
+        widths.push_back(l < depth ? w : (w + each - 1) / each * each);
         p += (size_t(widths[l]) + 1) * widths[l + 1];
         if (l < depth) {
             const auto kind = Activation(pick(0, int(Activation::count) - 1));
             hidden.push_back({kind, pick(0, 3) ? 0.1f : -1.0f, 1.0f});
         }
     }
-    const auto likelihood = Likelihood(pick(0, int(Likelihood::count) - 1));
     const bool labelled = likelihood == Likelihood::categorical;
-    const Data training(pick(1, 300), widths[0], widths.back(), labelled);
-    const Data validation(pick(1, 70), widths[0], widths.back(), labelled);
+    const int columns = widths.back() / each;
+    const int classes =
+        takes_labels(likelihood) ? columns + (likelihood == Likelihood::ordinal) : 0;
+    const Data training(pick(1, 300), widths[0], columns, classes);
+    const Data validation(pick(1, 70), widths[0], columns, classes);
     const bool validated = pick(0, 1);
     const real scale = pick(0, 30) ? 0.3 : sizeof(real) == 4 ? 1e20 : 1e160;
     auto start = exactly<real>(p);
@@ -200,6 +218,8 @@ bool one_network() {
     job.n_layers = depth + 1;
     job.hidden = hidden.data();
     job.likelihood = likelihood;
+    job.likelihood_parameters = head.data();
+    job.n_likelihood_parameters = int32_t(head.size());
     job.optimizer = {Optimizer(pick(0, int(Optimizer::count) - 1)), pick(0, 1) == 1,
                      pick(0, 20) ? 0.01 : 1e4, pick(0, 1) * 0.9, 0.99, 0.9, 0.999, 1e-8, pick(0, 1) * 0.01, pick(1, 4)};
     job.schedule = {ScheduleKind(pick(0, int(ScheduleKind::count) - 1)), pick(0, 8), pick(1, 3), pick(0, 2),
@@ -216,6 +236,9 @@ bool one_network() {
     job.batch_size = pick(0, 1) ? pick(1, training.n) : 0;
     job.record_every = pick(1, 3);
     job.measures.every = pick(0, 3);
+    if (likelihood == Likelihood::mean_variance && head[0] > 0 &&
+        job.optimizer.kind == Optimizer::lbfgs)
+        return true;  // refused: its gradient is not that of its loss
     if (job.optimizer.kind == Optimizer::lbfgs) job.dropout = 0, job.batch_size = 0;
     job.seed = random_bits();
     job.training = training.rows();

@@ -22,7 +22,19 @@ WRONG_JOBS = {
     "activations": ({"activations": ()}, "0 activations for 1 hidden layers"),
     "activation's parameters": ({"activations": (("elu", ()),)}, "takes 1 parameters; got 0"),
     "nan parameter": ({"activations": (("elu", (np.nan,)),)}, "must be finite"),
-    "likelihood": ({"likelihood": "poisson"}, "gaussian, bernoulli, categorical"),
+    "likelihood": ({"likelihood": "poissonish"}, "gaussian, bernoulli, categorical"),
+    "no parameters": ({"likelihood": "laplace"}, "the laplace likelihood got parameters ()"),
+    "too many": ({"likelihood_parameters": (1.0,)}, "the categorical likelihood got parameters"),
+    "no levels": ({"likelihood": "quantile"}, "1 to 1000 levels"),
+    "level 1": ({"likelihood": "quantile", "likelihood_parameters": (1.0,)}, "1 to 1000 levels"),
+    "half a component": (
+        {"likelihood": "mixture", "likelihood_parameters": (0.5, 1e-3)},
+        "the mixture likelihood got",
+    ),
+    "outputs of a target": (
+        {"likelihood": "mean_variance", "likelihood_parameters": (0.0, 1e-3)},
+        "the mean_variance likelihood needs 2 outputs for each target; a network has 3.",
+    ),
     "optimizer": ({"optimizer": "lion"}, "sgd, rmsprop, adam, adamw"),
     "short parameters": ({"parameters": np.zeros(26, np.float32)}, "need (27,)"),
     "2-D parameters": ({"parameters": np.zeros((27, 1), np.float32)}, "need (27,)"),
@@ -205,6 +217,10 @@ WRONG_NATIVE = {
     "dropout": {"settings": dict.fromkeys(REAL_SETTINGS, 0.1) | {"dropout": 1.0}},
     "unknown activation": {"activations": ["swish"]},
     "likelihood of targets": {"likelihood": "gaussian"},
+    "parameters of none": {"likelihood_parameters": [1.0]},
+    "parameters": {"likelihood": "mixture", "likelihood_parameters": [1.0]},
+    "components": {"likelihood": "mixture", "likelihood_parameters": [1e9, 1e-3]},
+    "levels": {"likelihood": "quantile"},
     "steps": {"steps": -1},
     "history_size": {"optimizer": "lbfgs"},
     "record_every": {"record_every": 0},
@@ -224,6 +240,7 @@ def test_the_compiled_module_itself_refuses_what_would_read_out_of_bounds(native
         "activations": ["relu"],
         "activation_parameters": [(0.0, 0.0)],
         "likelihood": "categorical",
+        "likelihood_parameters": [],
         "optimizer": "adam",
         "schedule": "constant",
         "settings": dict.fromkeys(REAL_SETTINGS, 0.1),
@@ -251,3 +268,28 @@ def test_the_compiled_module_refuses_rows_that_differ(native):
     ]:
         with pytest.raises(ValueError, match=r"rows differ|labels or targets"):
             native.float32.Data(X, labels, targets)
+
+
+def test_labels_of_ordered_classes_go_one_beyond_the_outputs(toolbox):
+    X, _ = toolbox.make_data(20, 2, 2)
+    job = toolbox.make_job((2, 4, 2), likelihood="ordinal")
+    train_networks(X, np.arange(20) % 3, [job])
+    with pytest.raises(InvalidInput, match="a network for 3 classes needs 0 to 2"):
+        train_networks(X, np.arange(20) % 4, [job])
+
+
+@pytest.mark.parametrize("likelihood", ["poisson", "negative_binomial"])
+@pytest.mark.parametrize("y", [-1.0, 0.5])
+def test_counts_are_whole_numbers_from_0(toolbox, likelihood, y):
+    d_out = toolbox.n_outputs(likelihood, 1)
+    X, _ = toolbox.make_data(5, 2, 2)
+    job = toolbox.make_job((2, 4, d_out), likelihood=likelihood)
+    with pytest.raises(InvalidInput, match=f"whole numbers from 0 for the {likelihood} likelihood"):
+        train_networks(X, np.full((5, 1), y, np.float32), [job])
+
+
+def test_beta_nll_has_no_objective_for_a_line_search(toolbox):
+    X, y = toolbox.make_data(20, 2, 2, "mean_variance")
+    job = toolbox.make_job((2, 4, 2), likelihood="mean_variance(0.5)", optimizer="lbfgs")
+    with pytest.raises(InvalidInput, match="beta 0 or another optimizer"):
+        train_networks(X, y, [job])

@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 from pellucid._kernels.checks import DTYPES
+from pellucid.likelihoods import special
 from pellucid.network import ACTIVATIONS, Activation
 
 
@@ -121,8 +124,37 @@ def test_logarithms_of_the_smallest_and_the_largest_number(native, isa, dtype):
     np.testing.assert_allclose(apply(native, "log", x), np.log(x), rtol=3 * ulp(dtype))
 
 
+GAMMA = {
+    "binet": lambda x: mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2,
+    "binet_slope": lambda x: mp.digamma(x) - mp.log(x) + 1 / (2 * x),
+    "half_step": lambda x: mp.loggamma(x + 0.5) - mp.loggamma(x) - mp.log(x) / 2,
+    "half_step_slope": lambda x: mp.digamma(x + 0.5) - mp.digamma(x) - 1 / (2 * x),
+}
+
+
+@cache
+def exact_gamma(name, dtype):
+    """Arguments from e^-30 to e^30, and the function there to 60 digits."""
+    x = np.exp(np.linspace(-30, 30, 601)).astype(dtype)
+    with mp.workdps(60):
+        return x, np.array([float(GAMMA[name](mp.mpf(float(each)))) for each in x])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", list(GAMMA))
+def test_what_is_left_of_gamma_functions(native, isa, name, dtype):
+    """A few ulp of the number, and below 10 of the sums that the shift takes it from."""
+    x, expected = exact_gamma(name, dtype)
+    for got in (apply(native, name, x), getattr(special, name)(x)):
+        assert got.dtype == dtype
+        error = np.abs(got - expected) / ulp(dtype)
+        size = np.abs(expected) + np.where(x < 10, 8, 0)
+        worst = (error / size).argmax()
+        assert error[worst] <= 8 * size[worst], (error[worst], x[worst])
+
+
 def test_every_function_of_the_module_is_tested(native):
-    assert set(native.FUNCTIONS) == set(RELATIVE)
+    assert set(native.FUNCTIONS) == {*RELATIVE, *GAMMA}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -23,8 +23,9 @@ def test_every_engine_measures_the_same(toolbox, activation, batch_size):
 @pytest.mark.parametrize("settings", [{"dropout": 0.4}, {"clip_norm": 0.01, "l1": 0.1}])
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_neither_dropout_nor_penalties_enter_the_gradients_norm(toolbox, likelihood, settings):
-    X, y = toolbox.make_data(60, 3, 2, likelihood)
-    plain = toolbox.make_job((3, 9, 7, 2), "relu", likelihood, measure_every=2, batch_size=31)
+    d_out = toolbox.n_outputs(likelihood, 2)
+    X, y = toolbox.make_data(60, 3, d_out, likelihood)
+    plain = toolbox.make_job((3, 9, 7, d_out), "relu", likelihood, measure_every=2, batch_size=31)
     job = toolbox.replace(plain, **settings)
     toolbox.assert_kernel_is_twin(X, y, job)
     toolbox.assert_close(toolbox.torch(X, y, job), toolbox.reference(X, y, job))

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pellucid._kernels.heads import LIKELIHOODS
+
 
 @pytest.mark.parametrize("width", range(1, 71))
 def test_hidden_widths_from_1_to_70(toolbox, width):
@@ -41,13 +43,14 @@ def test_row_tails(toolbox, n, batch_size):
 
 shapes = st.fixed_dictionaries(
     {
-        "widths": st.lists(st.integers(1, 70), min_size=2, max_size=6),
+        "widths": st.lists(st.integers(1, 70), min_size=1, max_size=5),
+        "targets": st.integers(1, 20),
         "n": st.integers(1, 150),
         "batch_size": st.integers(0, 160),
         "steps": st.integers(0, 8),
         "record_every": st.integers(1, 4),
         "activation": st.sampled_from(["identity", "relu", "tanh", "softplus", "hardtanh"]),
-        "likelihood": st.sampled_from(["gaussian", "bernoulli", "categorical"]),
+        "likelihood": st.sampled_from(LIKELIHOODS),
         "optimizer": st.sampled_from(["sgd", "adam"]),
         "seed": st.integers(0, 2**64 - 1),
     }
@@ -57,7 +60,9 @@ shapes = st.fixed_dictionaries(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # it holds no state
 @given(shape=shapes)
 def test_random_shapes(toolbox, shape):
-    widths, likelihood = tuple(shape["widths"]), shape["likelihood"]
+    likelihood = shape["likelihood"]
+    targets = shape["targets"] + (likelihood == "ordinal")
+    widths = (*shape["widths"], toolbox.n_outputs(likelihood, targets))
     X, y = toolbox.make_data(shape["n"], widths[0], widths[-1], likelihood)
     held_out = toolbox.make_data(23, widths[0], widths[-1], likelihood, seed=1)
     job = toolbox.make_job(

@@ -9,6 +9,7 @@ from torch import nn
 
 from pellucid import InvalidInput
 from pellucid._kernels import train_networks
+from pellucid._kernels.heads import LIKELIHOODS
 from pellucid._kernels.jobs import Weights
 from pellucid._kernels.weighting import Objective, SoftLabels
 
@@ -72,10 +73,11 @@ def test_kernel_and_twin_agree_on_weighted_labels(toolbox, case, d_out, batch_si
 
 
 @pytest.mark.parametrize("batch_size", [0, 19])
-@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize("likelihood", [name for name in LIKELIHOODS if name != "categorical"])
 def test_kernel_and_twin_agree_on_weighted_numbers(toolbox, likelihood, batch_size):
-    X, y = toolbox.make_data(83, 3, 2, likelihood)
-    job = toolbox.make_job((3, 9, 2), likelihood=likelihood, batch_size=batch_size)
+    d_out = toolbox.n_outputs(likelihood, 2 if likelihood != "ordinal" else 4)
+    X, y = toolbox.make_data(83, 3, d_out, likelihood)
+    job = toolbox.make_job((3, 9, d_out), likelihood=likelihood, batch_size=batch_size)
     toolbox.assert_kernel_is_twin(X, y, job, weights=weights_of(83, 2, True, False))
 
 

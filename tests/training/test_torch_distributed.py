@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import pellucid
+from pellucid.likelihoods import as_likelihood
 from pellucid.network import read_metadata
 from pellucid.training import torch_loop
 from pellucid.training.parquet_rows import batches, find_files, moments, open_rows
@@ -149,14 +150,22 @@ def stop_after(monkeypatch, epochs):
 
 @pytest.mark.parametrize(
     ("likelihood", "y"),
-    [("gaussian", [0.5, 1.5, -2.0, 3.0]), ("bernoulli", [True, False, True, True])],
+    [
+        ("gaussian", [0.5, 1.5, -2.0, 3.0]),
+        ("bernoulli", [True, False, True, True]),
+        ("student_t(4)", [0.5, 1.5, -2.0, 3.0]),
+        ("poisson", [0, 3, 1, 7]),
+        ("ordinal", [0, 3, 1, 2]),
+    ],
 )
 def test_other_targets(tmp_path, likelihood, y):
     pl.DataFrame({"x": [1.0, 2, 3, 4], "y": y}).write_parquet(tmp_path / "rows.parquet")
     out = tmp_path / "net"
     options = {"hidden": "none", "likelihood": likelihood, "epochs": 5, "batch_size": 4}
     assert main(words(tmp_path / "rows.parquet", out, raw=True, **options)) == 0
-    start = pellucid.initialize([1, 1], seed=0).astype("float64")
+    assert read_metadata(out)["likelihood"] == likelihood
+    d_out = as_likelihood(likelihood).n_outputs(np.array(y))
+    start = pellucid.initialize([1, d_out], seed=0).astype("float64")
     expected = start.backward([[1.0], [2], [3], [4]], np.array(y, float), likelihood).loss
     assert read_history(out).loss[0] == pytest.approx(expected, rel=1e-6)
 
@@ -213,6 +222,7 @@ def test_after_divergence_a_resumed_run_has_the_network_of_the_whole_one(
         ({"likelihood": "poissonish"}, "gaussian"),
         ({"likelihood": "bernoulli"}, "from 0 to 2; the bernoulli"),
         ({"target": "u", "likelihood": "categorical"}, "whole numbers 0, 1, ..."),
+        ({"target": "u", "likelihood": "poisson"}, "needs a column of whole numbers from 0"),
         ({"out": "nowhere/net"}, "no folder nowhere"),
         ({"rate": 3}, "unrecognized arguments"),
         ({"checkpoint": "nowhere/saved"}, "no folder nowhere"),

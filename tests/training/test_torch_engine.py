@@ -11,14 +11,14 @@ import pellucid
 from pellucid import likelihoods, network, training
 from pellucid._kernels import TrainingJob, dropout, n_parameters, rows
 from pellucid._kernels.state import start
-from pellucid.training import torch_engine, torch_random, torch_tables
+from pellucid.training import torch_engine, torch_likelihoods, torch_random, torch_tables
 from pellucid.training.torch_network import Objective, TorchNetwork
 from pellucid.training.torch_update import UPDATES
 
 
 def test_the_tables_have_the_members_that_pellucid_has():
     assert list(torch_tables.ACTIVATIONS) == list(network.ACTIVATIONS)
-    assert list(torch_tables.LIKELIHOODS) == list(likelihoods.LIKELIHOODS)
+    assert list(torch_likelihoods.LIKELIHOODS) == list(likelihoods.LIKELIHOODS)
     assert list(UPDATES) == list(training.OPTIMIZERS)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._shapes import Array
 from .checks import in_type
+from .heads import n_targets
 from .jobs import TrainingJob, TrainingResult, TrainingState, Weights, n_records
 from .measure import first_rows, layer_records, room
 from .state import RECORDS, check_state, empty_result
@@ -95,9 +96,9 @@ def workspace_bytes(native: ModuleType, job: TrainingJob, n_rows: int) -> int:
     depends on the instruction set. A thread holds the memory of one network at a time.
     """
     # pages of zeros that nobody reads take no memory
-    X, widths = np.zeros((n_rows, job.widths[0]), job.parameters.dtype), job.widths
-    labelled = job.likelihood == "categorical"
-    y = np.zeros(n_rows, np.int32) if labelled else np.zeros((n_rows, widths[-1]), X.dtype)
+    X = np.zeros((n_rows, job.widths[0]), job.parameters.dtype)
+    columns = n_targets(job)
+    y = np.zeros((n_rows, columns), X.dtype) if columns else np.zeros(n_rows, np.int32)
     rows, _, _ = native_rows(native, X, y, None, Weights(), X.dtype)
     return native_job(native, rows, None, None, job, job_arrays(job, False)).workspace_bytes()
 
@@ -189,6 +190,7 @@ def native_job(
         [name for name, _ in job.activations],
         [(*(float(value) for value in values), 0.0, 0.0)[:2] for _, values in job.activations],
         job.likelihood,
+        list(job.likelihood_parameters),
         job.optimizer,
         job.schedule,
         {name: float(getattr(job, name)) for name in REAL_SETTINGS},

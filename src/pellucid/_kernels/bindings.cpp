@@ -26,14 +26,17 @@ namespace {
 const std::vector<std::string> activation_names{
     "identity", "relu", "leaky_relu", "prelu", "hardtanh", "abs", "sigmoid", "tanh",
     "elu", "gelu", "gelu_tanh", "silu", "softplus", "softsign"};
-const std::vector<std::string> likelihood_names{"gaussian", "bernoulli", "categorical"};
+const std::vector<std::string> likelihood_names{
+    "gaussian", "bernoulli", "categorical", "mean_variance", "laplace", "student_t", "poisson",
+    "negative_binomial", "ordinal", "quantile", "mixture"};
 const std::vector<std::string> optimizer_names{"sgd", "rmsprop", "adam", "adamw", "lbfgs"};
 const std::vector<std::string> schedule_names{"constant", "step", "cosine", "one_cycle",
                                               "plateau"};
 const std::vector<std::string> status_names{"finished", "interrupted", "diverged",
                                             "stopped early", "converged"};
 const std::vector<std::string> function_names{"exp", "expm1", "log", "log1p", "tanh", "erf",
-                                              "square_root"};
+                                              "square_root", "binet", "binet_slope", "half_step",
+                                              "half_step_slope"};
 
 template <class Enum>
 Enum lookup(const std::vector<std::string>& names, const std::string& name) {
@@ -101,14 +104,35 @@ struct Data {
     }
 
     // Shapes and labels that differ would read out of bounds.
-    void check(const std::vector<int32_t>& widths, Likelihood likelihood) const {
+    void check(const std::vector<int32_t>& widths, Likelihood likelihood, int per_target) const {
         need(int64_t(X.shape(1)) == widths.front(), "X and widths differ");
-        need((likelihood == Likelihood::categorical) == labels.has_value(),
-             "labels belong to the categorical likelihood, targets to the others");
-        need(!labels || (lowest >= 0 && highest < widths.back()), "labels and widths differ");
-        need(!targets || int64_t(targets->shape(1)) == widths.back(), "targets and widths differ");
+        need(takes_labels(likelihood) == labels.has_value(),
+             "labels belong to the categorical and ordinal likelihood, targets to the others");
+        const int32_t last = widths.back() - (likelihood == Likelihood::categorical);
+        need(!labels || (lowest >= 0 && highest <= last), "labels and widths differ");
+        need(!targets || int64_t(targets->shape(1)) * per_target == widths.back(),
+             "targets and widths differ");
     }
 };
+
+// How many outputs a target takes; what the kernel would misread is refused.
+int check_parameters(Likelihood likelihood, const std::vector<double>& p) {
+    const size_t n = p.size();
+    const auto scale = [&](size_t i) { return p[i] >= 1e-12 && p[i] <= 1e12; };
+    switch (likelihood) {
+        case Likelihood::mean_variance:
+        case Likelihood::student_t:
+            need(n == 2 && p[0] >= 0 && p[0] <= 1e12 && scale(1), "parameters");
+            break;
+        case Likelihood::laplace: need(n == 1 && scale(0), "parameters"); break;
+        case Likelihood::quantile: need(n >= 1 && n <= 1000, "parameters"); break;
+        case Likelihood::mixture:
+            need(n == 2 && p[0] >= 1 && p[0] <= 1000 && scale(1), "parameters");
+            break;
+        default: need(n == 0, "parameters");
+    }
+    return outputs_per_target(likelihood, p.data(), int(n));
+}
 
 // The arrays of a state, of the sizes that the job's state_size() says.
 template <class Real>
@@ -142,6 +166,7 @@ struct JobOf : PythonJob {
 
     std::vector<int32_t> widths;
     std::vector<HiddenLayer> hidden;
+    std::vector<double> likelihood_parameters;
     Job<Real> job{};
     Writable<Real> parameters;
     Writable<int64_t> steps;
@@ -156,14 +181,16 @@ struct JobOf : PythonJob {
     JobOf(std::shared_ptr<Data<Real>> training_rows, std::shared_ptr<Data<Real>> validation_rows,
               std::vector<int32_t> widths_, const std::vector<std::string>& activations,
               const std::vector<std::pair<double, double>>& activation_parameters,
-              const std::string& likelihood, const std::string& optimizer,
+              const std::string& likelihood, std::vector<double> likelihood_parameters_,
+              const std::string& optimizer,
               const std::string& schedule,
               const Settings& settings, bool nesterov, int64_t n_steps,
               int64_t batch_size, uint64_t seed, int64_t record_every,
               Writable<Real> parameters_, Writable<int64_t> steps_, Writable<double> losses_,
               std::optional<Writable<double>> validation_losses_,
               std::optional<Vector> class_weights_)
-        : widths(std::move(widths_)), parameters(parameters_), steps(steps_), losses(losses_),
+        : widths(std::move(widths_)), likelihood_parameters(std::move(likelihood_parameters_)),
+          parameters(parameters_), steps(steps_), losses(losses_),
           validation_losses(validation_losses_), class_weights(class_weights_), training(std::move(training_rows)),
           validation(std::move(validation_rows)) {
         need(widths.size() >= 2, "widths: input and output at least");
@@ -185,9 +212,10 @@ struct JobOf : PythonJob {
             hidden.push_back({lookup<Activation>(activation_names, activations[l]),
                               activation_parameters[l].first, activation_parameters[l].second});
         job.likelihood = lookup<Likelihood>(likelihood_names, likelihood);
-        training->check(widths, job.likelihood);
+        const int per_target = check_parameters(job.likelihood, likelihood_parameters);
+        training->check(widths, job.likelihood, per_target);
         if (validation) {
-            validation->check(widths, job.likelihood);
+            validation->check(widths, job.likelihood, per_target);
             need(validation_losses && int64_t(validation_losses->shape(0)) >= records,
                  "no room for the validation records");
         }
@@ -258,6 +286,8 @@ struct JobOf : PythonJob {
         j.widths = widths.data();
         j.n_layers = int32_t(widths.size()) - 1;
         j.hidden = hidden.data();
+        j.likelihood_parameters = likelihood_parameters.data();
+        j.n_likelihood_parameters = int32_t(likelihood_parameters.size());
         j.class_weights = class_weights ? class_weights->data() : nullptr;
         j.training = training->rows();
         j.validation = validation ? validation->rows() : Rows<Real>{};
@@ -336,11 +366,12 @@ void bind_type(nb::module_ m) {
     nb::class_<JobOf<Real>, PythonJob>(m, "Job").def(
         nb::init<Rows, Rows, std::vector<int32_t>,
                  const std::vector<std::string>&, const std::vector<std::pair<double, double>>&,
-                 const std::string&, const std::string&, const std::string&, const Settings&, bool,
+                 const std::string&, std::vector<double>, const std::string&, const std::string&,
+                 const Settings&, bool,
                  int64_t, int64_t, uint64_t, int64_t, Writable<Real>, Writable<int64_t>,
                  Writable<double>, std::optional<Writable<double>>, std::optional<Vector>>(),
         "training"_a, "validation"_a.none(), "widths"_a, "activations"_a,
-        "activation_parameters"_a, "likelihood"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
+        "activation_parameters"_a, "likelihood"_a, "likelihood_parameters"_a, "optimizer"_a, "schedule"_a, "settings"_a, "nesterov"_a,
         "steps"_a, "batch_size"_a, "seed"_a, "record_every"_a,
         "parameters"_a.noconvert(), "recorded_steps"_a.noconvert(), "losses"_a.noconvert(),
         "validation_losses"_a.none().noconvert(),

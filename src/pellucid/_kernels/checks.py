@@ -6,6 +6,14 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array
+from .heads import (
+    LIKELIHOODS,
+    check_head,
+    check_numbers,
+    check_optimizer,
+    n_labels,
+    takes_labels,
+)
 from .jobs import TrainingJob, Weights, n_measures, n_parameters, n_records
 from .schedules import SCHEDULES
 
@@ -26,7 +34,6 @@ ACTIVATION_PARAMETERS = {
     "softplus": 0,
     "softsign": 0,
 }
-LIKELIHOODS = ("gaussian", "bernoulli", "categorical")
 OPTIMIZERS = ("sgd", "rmsprop", "adam", "adamw", "lbfgs")
 
 #: the number types that a job can be computed in
@@ -72,6 +79,7 @@ def check_job(job: TrainingJob) -> None:
     for width in job.widths:
         _integer(width, "a width", 1, MAX_WIDTH)
     _choice(job.likelihood, "likelihood", LIKELIHOODS)
+    check_head(job)
     _choice(job.optimizer, "optimizer", OPTIMIZERS)
     _check_activations(job)
     _check_parameters(job)
@@ -130,6 +138,7 @@ def check_full_batch(job: TrainingJob, n: int) -> None:
     """L-BFGS compares the objective at different parameters, so it must be one smooth function."""
     if job.optimizer != "lbfgs":
         return
+    check_optimizer(job)
     refused = {
         "dropout": job.dropout > 0,
         "l1": job.l1 > 0,
@@ -218,9 +227,9 @@ def check_data(
             )
     if not isinstance(y, np.ndarray) or y.ndim < 1 or len(y) != len(X):
         raise InvalidInput(f"{y_name} must be an array with the {len(X)} rows of {X_name}.")
-    kinds = {job.likelihood == "categorical" for job in jobs}
+    kinds = {takes_labels(job.likelihood) for job in jobs}
     if len(kinds) > 1:
-        raise InvalidInput("categorical and other likelihoods cannot share one call: y differs.")
+        raise InvalidInput("likelihoods of labels and of numbers cannot share one call: y differs.")
     check = _labels if True in kinds else _numbers
     return np.ascontiguousarray(X), check(y, jobs, y_name)
 
@@ -228,11 +237,11 @@ def check_data(
 def _labels(y: Array, jobs: list[TrainingJob], name: str) -> Array:
     if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
         raise InvalidInput(f"{name} must hold integer labels of shape (n,).")
-    classes = min(job.widths[-1] for job in jobs)
+    classes = min(n_labels(job) for job in jobs)
     low, high = int(y.min()), int(y.max())
     if low < 0 or high >= classes:
         raise InvalidInput(
-            f"labels in {name} run from {low} to {high}; a network with {classes} outputs "
+            f"labels in {name} run from {low} to {high}; a network for {classes} classes "
             f"needs 0 to {classes - 1}."
         )
     return np.ascontiguousarray(y, dtype=np.int32)
@@ -245,13 +254,7 @@ def _numbers(y: Array, jobs: list[TrainingJob], name: str) -> Array:
     if not np.isfinite(y).all():
         raise InvalidInput(f"{name} must be finite; it holds nan or infinite numbers.")
     _check_range(y, jobs, name)
-    for job in jobs:
-        if job.widths[-1] != y.shape[1]:
-            raise InvalidInput(
-                f"a network has {job.widths[-1]} outputs, but {name} has {y.shape[1]} columns."
-            )
-    if any(job.likelihood == "bernoulli" for job in jobs) and (y.min() < 0 or y.max() > 1):
-        raise InvalidInput(f"{name} must lie between 0 and 1 for the bernoulli likelihood.")
+    check_numbers(y, jobs, name)
     return y
 
 

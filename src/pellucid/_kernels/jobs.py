@@ -48,9 +48,10 @@ class TrainingJob:
 
     ``parameters`` is flat: W1 row by row, b1, W2 row by row, b2, and so on, with W of shape (d_out,
     d_in). Its type, float32 or float64, is the one that all of the job is computed in.
-    ``activations`` holds one (name, parameters) pair for each hidden layer. ``batch_size`` 0 means
-    all rows at every step; ``clip_norm`` 0 means no limit; ``patience`` 0 means no early stopping;
-    ``measure_every`` 0 means that no layer is measured. ``seed`` starts the shuffling of
+    ``activations`` holds one (name, parameters) pair for each hidden layer;
+    ``likelihood_parameters`` are those of ``likelihood``, as `heads` lists them. ``batch_size`` 0
+    means all rows at every step; ``clip_norm`` 0 means no limit; ``patience`` 0 means no early
+    stopping; ``measure_every`` 0 means that no layer is measured. ``seed`` starts the shuffling of
     minibatches and dropout. ``state``, of an interrupted result of the same job, is where to go on
     from.
     """
@@ -61,6 +62,7 @@ class TrainingJob:
     likelihood: str
     optimizer: str
     learning_rate: float
+    likelihood_parameters: tuple[float, ...] = ()
     momentum: float = 0.0
     nesterov: bool = False
     alpha: float = 0.99
@@ -175,11 +177,11 @@ class LikelihoodFunctions(Protocol):
 class ReferenceFunctions:
     """Where the twin looks up activations and likelihoods, so that no table is written twice.
 
-    ``activation(name, parameters)`` and ``likelihood(name)`` return the objects above.
+    ``activation(name, parameters)`` and ``likelihood(name, parameters)`` return the objects above.
     """
 
     activation: Callable[[str, tuple[float, ...]], ActivationFunctions]
-    likelihood: Callable[[str], LikelihoodFunctions]
+    likelihood: Callable[[str, tuple[float, ...]], LikelihoodFunctions]
 
 
 def n_parameters(widths: tuple[int, ...]) -> int:

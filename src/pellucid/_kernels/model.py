@@ -116,6 +116,6 @@ def make_model(job: TrainingJob, functions: ReferenceFunctions, weights: Weights
 def _objective(job: TrainingJob, functions: ReferenceFunctions, weights: Weights) -> Objective:
     """The likelihood, softened where class weights or label smoothing ask for it."""
     if weights.classes is None and not job.label_smoothing:
-        return Objective(functions.likelihood(job.likelihood))
+        return Objective(functions.likelihood(job.likelihood, job.likelihood_parameters))
     each = np.ones(job.widths[-1]) if weights.classes is None else weights.classes
     return Objective(SoftLabels(each, job.label_smoothing), weights.classes)

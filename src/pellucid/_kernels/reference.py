@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Array, Float
+from .heads import takes_labels
 from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
 from .lbfgs import dot, lbfgs_step, status_at
 from .measure import norms, ratios, unit_shares
@@ -42,7 +43,7 @@ def train_reference(
     """
     dtype = job.parameters.dtype if dtype is None else dtype
     weights = weights.in_type(dtype)
-    as_targets = np.int64 if job.likelihood == "categorical" else dtype
+    as_targets = np.int64 if takes_labels(job.likelihood) else dtype
     if validation is not None:
         validation = validation[0].astype(dtype), validation[1].astype(as_targets)
     trainer = _Trainer(

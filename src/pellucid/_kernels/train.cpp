@@ -218,6 +218,10 @@ vf function(Function f, vf x) {
         case Function::tanh: return tanh(x);
         case Function::erf: return erf(x, exp(-x * x));
         case Function::square_root: return square_root(x);
+        case Function::binet: return binet(x);
+        case Function::binet_slope: return binet_slope(x);
+        case Function::half_step: return half_step(x);
+        case Function::half_step_slope: return half_step_slope(x);
         case Function::count: break;
     }
     return x;

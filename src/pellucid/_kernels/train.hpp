@@ -14,13 +14,36 @@ enum class Activation : int32_t {
     identity, relu, leaky_relu, prelu, hardtanh, abs, sigmoid, tanh,
     elu, gelu, gelu_tanh, silu, softplus, softsign, count
 };
-enum class Likelihood : int32_t { gaussian, bernoulli, categorical, count };
+enum class Likelihood : int32_t {
+    gaussian, bernoulli, categorical, mean_variance, laplace, student_t, poisson,
+    negative_binomial, ordinal, quantile, mixture, count
+};
 enum class Optimizer : int32_t { sgd, rmsprop, adam, adamw, lbfgs, count };
 enum class ScheduleKind : int32_t { constant, step, cosine, one_cycle, plateau, count };
 enum class Status : int32_t { finished, interrupted, diverged, stopped_early, converged };
-enum class Function : int32_t { exp, expm1, log, log1p, tanh, erf, square_root, count };
+enum class Function : int32_t {
+    exp, expm1, log, log1p, tanh, erf, square_root,
+    binet, binet_slope, half_step, half_step_slope, count
+};
 
-// n rows: X row by row, and labels (categorical) or targets (n, d_L), the other being null.
+constexpr bool takes_labels(Likelihood likelihood) {
+    return likelihood == Likelihood::categorical || likelihood == Likelihood::ordinal;
+}
+
+// Outputs of the network that one column of targets takes, under the likelihood's n parameters.
+constexpr int outputs_per_target(Likelihood likelihood, const double* parameters, int n) {
+    switch (likelihood) {
+        case Likelihood::mean_variance:
+        case Likelihood::laplace:
+        case Likelihood::negative_binomial: return 2;
+        case Likelihood::student_t: return parameters[0] == 0 ? 3 : 2;  // nu: learned, or given
+        case Likelihood::quantile: return n;
+        case Likelihood::mixture: return 3 * int(parameters[0]);
+        default: return 1;
+    }
+}
+
+// n rows: X row by row, and labels or targets (n, columns), the other being null.
 template <class Real>
 struct Rows {
     const Real* X;
@@ -77,6 +100,8 @@ struct Job {
     int32_t n_layers;           // L
     const HiddenLayer* hidden;  // L - 1 of them
     Likelihood likelihood;
+    const double* likelihood_parameters;  // in the order of _kernels/heads.py
+    int32_t n_likelihood_parameters;
     const Real* class_weights;  // (d_L), or null; both for the categorical likelihood alone
     double label_smoothing;
     OptimizerSettings optimizer;

@@ -16,8 +16,8 @@ def as_diagnose() -> str:
     words = iter(ARGUMENTS.get()[1:])
     kept: list[str] = []
     for word in words:
-        if word == "--out":
+        if word in ("--out", "--likelihood"):
             next(words, None)
-        elif not word.startswith("--out="):
+        elif not word.startswith(("--out=", "--likelihood=")):
             kept.append(word)
     return shlex.join(["pellucid", "diagnose", *kept])

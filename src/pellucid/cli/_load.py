@@ -21,7 +21,7 @@ def load_table(data: str, target: str | None, task: str, drop: Sequence[str] | N
     if task not in TASKS:
         raise InvalidInput(f"--task is {task!r}; choose one of {', '.join(TASKS)}.")
     is_file = _exists(data)
-    if data in DATASETS and not is_file:
+    if is_listed(data):
         table = load_dataset(data, target=target)
         if task not in ("auto", table.task):
             raise InvalidInput(
@@ -34,6 +34,13 @@ def load_table(data: str, target: str | None, task: str, drop: Sequence[str] | N
     if target is None:
         raise InvalidInput(f"--target is missing; name the column of {data} to predict.")
     return read_table(data, target, task=task, drop=tuple(drop or ()))
+
+
+def is_listed(data: str) -> bool:
+    """Whether that is a listed data set, whose task is its own."""
+    from ..datasets import DATASETS
+
+    return data in DATASETS and not _exists(data)
 
 
 def _exists(data: str) -> bool:

@@ -42,6 +42,15 @@ Hidden = Annotated[str, typer.Option(help="Hidden widths, such as 8,8; none is a
 ActivationName = Annotated[str, typer.Option("--activation", help="Activation of hidden units.")]
 OptimizerName = Annotated[str, typer.Option("--optimizer", help="sgd, rmsprop, adam or adamw.")]
 LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
+LikelihoodName = Annotated[
+    str | None,
+    typer.Option(
+        "--likelihood",
+        help="What the outputs say about the target, such as ordinal, poisson, student_t(4) or "
+        "quantile(0.1,0.9); if not given, categorical for classes and gaussian for numbers.",
+        show_default=False,
+    ),
+]
 Steps = Annotated[int, typer.Option(help="Updates of the parameters.")]
 BatchSize = Annotated[
     int | None, typer.Option(help="Rows per step; all rows if not given.", show_default=False)

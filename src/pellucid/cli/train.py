@@ -33,6 +33,7 @@ def train(
     steps: o.Steps = 3000,
     batch_size: o.BatchSize = None,
     weight_decay: o.WeightDecay = 0.0,
+    likelihood: o.LikelihoodName = None,
     standardize: o.Standardize = False,
     task: o.Task = "auto",
     drop: o.Drop = None,
@@ -46,6 +47,7 @@ def train(
 
     Example: pellucid train penguins --hidden 16 --steps 500
     """
+    from ..network import save
     from ._files import check_file, check_ours, is_network
     from ._load import load_table
 
@@ -55,7 +57,23 @@ def train(
     o.check_numbers(seed, threads)
     check_file(out, data)
     check_ours(out, is_network, "network")
-    return _train(load_table(data, target, task, drop), recipe, seed, threads, out)
+    if likelihood is None:
+        return _train(load_table(data, target, task, drop), recipe, seed, threads, out)
+    from ..likelihoods import as_likelihood
+    from . import _likelihood
+    from ._console import visible
+
+    head = as_likelihood(likelihood)
+    table = load_table(data, target, _likelihood.wanted_task(head, data, task), drop)
+    if _likelihood.is_usual(head, table):
+        return _train(table, recipe, seed, threads, out)
+    outcome = _likelihood.train_by(head, table, recipe, seed, threads)
+    save(outcome.network, out, metadata(outcome.problem) | {"likelihood": str(outcome.likelihood)})
+    if outcome.order:
+        typer.echo(visible(outcome.order))
+    header = outcome.loss_name, outcome.measure
+    print_outcome(outcome.problem, outcome.run, outcome.rows(), header, out)
+    return INTERRUPTED if outcome.run.status == "interrupted" else 0
 
 
 def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out: Path) -> int:
@@ -64,6 +82,8 @@ def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out
     from ..diagnosis.search import Plan, judge_run
     from ..network import save
     from ..training import train
+    from ._console import visible
+    from ._invocation import as_diagnose
 
     problem = pose(table, recipe, seed, HELD_OUT)
     X, y = problem.scaled(problem.scaling_of(recipe))
@@ -82,12 +102,14 @@ def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out
         threads=threads,
     )
     trial = judge_run(problem, Plan("network", "recipe", recipe, (seed,)), seed, run)
-    save(trial.network, out, _metadata(problem))
-    _print(problem, run, trial, out)
+    save(trial.network, out, metadata(problem))
+    header = "loss (nats)", _measure(problem)
+    print_outcome(problem, run, _rows(problem, trial), header, out)
+    typer.echo(f"To ask what holds it back: {visible(as_diagnose())}")
     return INTERRUPTED if run.status == "interrupted" else 0
 
 
-def _metadata(problem: "Problem") -> dict[str, str]:
+def metadata(problem: "Problem") -> dict[str, str]:
     """What someone needs who loads the network: the order of inputs and outputs."""
     import json
 
@@ -98,13 +120,15 @@ def _metadata(problem: "Problem") -> dict[str, str]:
     }
 
 
-def _print(problem: "Problem", run: "Run", trial: "Trial", out: Path) -> None:
+def print_outcome(
+    problem: "Problem", run: "Run", rows: list[tuple[str, ...]], header: tuple[str, str], out: Path
+) -> None:
+    """Print what was trained on what, a table of losses and scores, and where the network is."""
     from ..report import words
     from ._console import console, print_table, visible, visible_path
-    from ._invocation import as_diagnose
     from ._wording import spoken
 
-    table, name = problem.table, problem.score_name
+    table = problem.table
     paper = console()
     n_held_out = int(problem.held_out.sum())
     paper.print(
@@ -117,8 +141,25 @@ def _print(problem: "Problem", run: "Run", trial: "Trial", out: Path) -> None:
     )
     if run.status in UNFINISHED:
         paper.print(UNFINISHED[run.status], style="yellow")
+    print_table(paper, (header[0], "training", "held out", f"held-out {header[1]}"), rows)
+    whole = words.whole_batch(run.settings.batch_size, table.n_rows - n_held_out)
+    for note in (*table.notes, *([whole] if whole else [])):
+        paper.print(f"note: {visible(spoken(note))}")
+    typer.echo(f"saved: {visible_path(out)}")
+
+
+def _measure(problem: "Problem") -> str:
+    from ..report import words
+
+    return words.score_title(problem.score_name)
+
+
+def _rows(problem: "Problem", trial: "Trial") -> list[tuple[str, ...]]:
+    from ..report import words
+
+    name = problem.score_name
     constant_training, constant_held_out, constant_score = _constant(problem)
-    rows = [
+    return [
         (
             "this network",
             words.loss(trial.training_loss),
@@ -132,13 +173,6 @@ def _print(problem: "Problem", run: "Run", trial: "Trial", out: Path) -> None:
             words.score(constant_score, name),
         ),
     ]
-    header = ("loss (nats)", "training", "held out", f"held-out {words.score_title(name)}")
-    print_table(paper, header, rows)
-    whole = words.whole_batch(run.settings.batch_size, table.n_rows - n_held_out)
-    for note in (*table.notes, *([whole] if whole else [])):
-        paper.print(f"note: {visible(spoken(note))}")
-    typer.echo(f"saved: {visible_path(out)}")
-    typer.echo(f"To ask what holds it back: {visible(as_diagnose())}")
 
 
 def _status(run: "Run") -> str:

@@ -19,6 +19,9 @@ class Bernoulli(Likelihood):
     name: str = "bernoulli"
     target_kind: str = "binary"
 
+    output_names = ("logit",)
+    about = "yes or no; several outputs are independent labels"
+
     def loss(self, outputs: Float[Array, "n d_out"], y: Array) -> Float[Array, " n"]:
         """softplus(z) - y z, summed over the outputs."""
         z, y = outputs, same_shape(outputs, y)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float, Float64, Int
-from .base import Likelihood, numeric_targets
+from .base import Likelihood, whole_labels
 from .bernoulli import SMALLEST_PROBABILITY
 
 
@@ -17,6 +17,13 @@ class Categorical(Likelihood):
 
     name: str = "categorical"
     target_kind: str = "label"
+
+    output_names = ("logit of a class",)
+    about = "one of several classes"
+
+    def n_outputs(self, y: ArrayLike) -> int:
+        """One for each class."""
+        return int(np.max(y)) + 1
 
     def loss(self, outputs: Float[Array, "n d_out"], y: Int[Array, " n"]) -> Float[Array, " n"]:
         """logsumexp(z) - z_y, with the largest logit subtracted first."""
@@ -49,17 +56,4 @@ class Categorical(Likelihood):
                 f"the categorical likelihood needs one output per class, and the network has "
                 f"{d_out}; use bernoulli for a single output."
             )
-        array = numeric_targets(y, self.name)
-        if array.ndim != 1:
-            raise InvalidInput(
-                f"y has shape {array.shape}; the categorical likelihood needs one label per row, "
-                f"shape (n,): use y.ravel() for a single column, y.argmax(axis=1) for one-hot rows."
-            )
-        wrong = (array != np.floor(array)) | (array < 0) | (array >= d_out)
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise InvalidInput(
-                f"y is {array[row]} in row {row}; the categorical likelihood needs whole labels "
-                f"from 0 to {d_out - 1}, one per output of the network."
-            )
-        return array.astype(np.int64)
+        return whole_labels(y, d_out, self.name, "one per output of the network")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._shapes import Array, Float, Float64
-from .base import Likelihood, same_shape, target_columns
+from .base import Levels, Likelihood, checked_levels, same_shape, target_columns
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,9 @@ class Gaussian(Likelihood):
 
     name: str = "gaussian"
     target_kind: str = "real"
+
+    output_names = ("mean",)
+    about = "normal of standard deviation 1: least squares"
 
     def loss(self, outputs: Float[Array, "n d_out"], y: Array) -> Float[Array, " n"]:
         """(log 2 pi)/2 + (y - mu)^2 / 2, summed over the outputs."""
@@ -31,6 +34,14 @@ class Gaussian(Likelihood):
     def predict(self, outputs: Float[Array, "n d_out"]) -> Float[Array, "n d_out"]:
         """The mean: the outputs themselves."""
         return outputs
+
+    def quantiles(
+        self, outputs: Float[Array, "n d_out"], levels: Levels
+    ) -> Float[Array, "n targets levels"]:
+        """mu + z, with the quantiles z of the standard normal distribution."""
+        from scipy.special import ndtri
+
+        return outputs[:, :, None] + ndtri(checked_levels(levels)).astype(outputs.dtype)
 
     def constant_outputs(self, y: ArrayLike, d_out: int) -> Float64[Array, " d_out"]:
         """The mean of each target column."""

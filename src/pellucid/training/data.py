@@ -68,9 +68,9 @@ def training_data(
                 f"the validation inputs have {X_validation.shape[1]} columns and X has "
                 f"{rows.shape[1]}; both need the same columns."
             )
-    if class_weight is not None and family.target_kind != "label":
+    if class_weight is not None and family.name != "categorical":
         raise InvalidInput(
-            f"class_weight needs labels, and the {family.name} likelihood has none; "
+            f"class_weight needs labels of the categorical likelihood, and got {family.name}; "
             "weigh the rows with sample_weight."
         )
     return TrainingData(
@@ -104,15 +104,15 @@ def _usual_likelihood(y: Array) -> str:
 
 
 def _output_width(family: Likelihood, y: Array) -> int:
-    if family.target_kind != "label":
-        return y.shape[1] if y.ndim == 2 else 1
+    if family.target_kind != "label" or not y.size:
+        return family.n_outputs(y)
     highest = int(y.max()) if y.size and y.dtype.kind in "iub" else 0
     if highest >= max(_MANY_CLASSES, len(y)):
         raise InvalidInput(
             f"the labels of {len(y)} rows go up to {highest}; they need to be 0, 1, ..., one "
             "number per class. datasets.as_table numbers the classes."
         )
-    return highest + 1
+    return family.n_outputs(y)
 
 
 def _array(values: ArrayLike, name: str) -> Array:

@@ -18,7 +18,7 @@ class Run:
     that was recorded), "stopped early", or with L-BFGS "converged" (the gradient is 0, or no step
     lowers the objective). Under `patience` the network is that of `best_step`, the
     recorded step with the lowest validation loss, whatever the status; otherwise `best_step` is
-    None and the network is the last one.
+    None and the network is the last one. `likelihood` is what `likelihoods.as_likelihood` reads.
     """
 
     network: Network

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, help="File for the network.")
     add("--checkpoint", type=Path, help="File to go on from; written after every epoch.")
     add("--hidden", default="512,512", help="Hidden widths, such as 512,512 (the default).")
-    add("--likelihood", help="categorical, bernoulli or gaussian; by the target if not given.")
+    add("--likelihood", help="As in pellucid.train; by the target if not given.")
     add("--epochs", type=int, default=1, help="Passes over all rows (1).")
     add("--batch-size", type=int, default=1024, help="Rows in a step, of all processes (1024).")
     add("--learning-rate", type=float, default=0.001, help="Learning rate (0.001).")
@@ -177,16 +177,21 @@ def _likelihood(options: argparse.Namespace, rows: ParquetRows, found: Moments) 
     if family.target_kind == "label":
         if not rows.has_labels or low < 0 or high >= MOST_CLASSES:
             raise InvalidInput(
-                f"column {rows.target!r} runs from {low:g} to {high:g}; the categorical likelihood "
-                "needs whole numbers 0, 1, ..., one for each class."
+                f"column {rows.target!r} runs from {low:g} to {high:g}; the {family.name} "
+                "likelihood needs whole numbers 0, 1, ..., one for each class."
             )
-        return family.name, int(high) + 1
+        return str(family), family.n_outputs(np.array([high]))
     if family.target_kind == "binary" and (low < 0 or high > 1):
         raise InvalidInput(
             f"column {rows.target!r} runs from {low:g} to {high:g}; the bernoulli likelihood needs "
             "numbers from 0 to 1."
         )
-    return family.name, 1
+    if family.target_kind == "count" and (low < 0 or not rows.has_labels):
+        raise InvalidInput(
+            f"column {rows.target!r} runs from {low:g} to {high:g}; the {family.name} likelihood "
+            "needs a column of whole numbers from 0."
+        )
+    return str(family), family.outputs_per_target
 
 
 def _metadata(task: Task, state: State, group: Group) -> dict[str, str]:

@@ -14,12 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from .._errors import InvalidFile, InvalidInput
+from ..likelihoods import as_likelihood
 from ..network import Network, initialize, load
 from ..network.files import write_atomically
 from .parquet_rows import Moments, ParquetRows, batches
 from .settings import Settings
 from .torch_group import Group
-from .torch_tables import LIKELIHOODS, OPTIMIZERS
+from .torch_likelihoods import row_losses
+from .torch_tables import OPTIMIZERS
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def _epoch(
     good: dict[str, Tensor],
 ) -> dict[str, Tensor]:
     """One pass over the rows; returns the parameters of the last finite loss that was looked at."""
-    settings, losses = task.settings, LIKELIHOODS[task.likelihood]
+    settings, head = task.settings, as_likelihood(task.likelihood)
+    losses = row_losses(head.name, head.parameters)
     x = y = torch.empty(0)
     for x, y in _local_batches(task, group, state.epoch):
         loss = losses(model(x), y).mean()
@@ -141,6 +144,7 @@ def _local_batches(task: Task, group: Group, epoch: int) -> Iterator[tuple[Tenso
     """
     assert task.settings.batch_size is not None
     rows, kind = task.rows, getattr(torch, task.dtype)
+    labelled = as_likelihood(task.likelihood).target_kind == "label"
     for X, y in batches(
         rows,
         rows.share(group.rank, group.size),
@@ -153,7 +157,7 @@ def _local_batches(task: Task, group: Group, epoch: int) -> Iterator[tuple[Tenso
             X = (X - task.scaling.mean) / task.scaling.scale
         x = torch.from_numpy(np.ascontiguousarray(X, dtype=task.dtype))
         targets = torch.from_numpy(np.ascontiguousarray(y))
-        if task.likelihood != "categorical":
+        if not labelled:
             targets = targets.to(kind)[:, None]
         yield x.to(group.device, non_blocking=True), targets.to(group.device, non_blocking=True)
 

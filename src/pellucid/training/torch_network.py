@@ -10,8 +10,9 @@ from torch.nn import functional as F
 
 from .._kernels import TrainingJob
 from .._shapes import Array, Float
+from .torch_likelihoods import row_losses
 from .torch_random import dropout_factors
-from .torch_tables import ACTIVATIONS, LIKELIHOODS
+from .torch_tables import ACTIVATIONS
 
 #: numbers of the widest layer that are held at once where no gradient is wanted
 _AT_ONCE = 1 << 24
@@ -21,11 +22,11 @@ class Objective:
     """The weighted mean loss of a batch, as `_kernels.weighting` defines it."""
 
     def __init__(self, job: TrainingJob, class_weights: Tensor | None):
-        self.rows: Callable[[Tensor, Tensor], Tensor] = LIKELIHOODS[job.likelihood]
+        self.rows: Callable[..., Tensor] = row_losses(job.likelihood, job.likelihood_parameters)
         self.class_weights = class_weights
         if job.likelihood == "categorical":
             soft = {"class_weights": class_weights, "smoothing": job.label_smoothing}
-            self.rows = partial(LIKELIHOODS[job.likelihood], **soft)
+            self.rows = partial(self.rows, **soft)
 
     def __call__(self, outputs: Tensor, y: Tensor, u: Tensor | None) -> Float[Tensor, ""]:
         """The mean; 0, with gradient 0, for a batch that weighs nothing."""

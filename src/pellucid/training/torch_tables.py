@@ -1,14 +1,11 @@
-"""Activations, likelihoods and optimizers of the torch engine, under the names they have here."""
+"""Activations and optimizers of the torch engine, under the names they have here."""
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-from .._shapes import Float
 
 SOFTPLUS_THRESHOLD = 40.0  # log(1 + e^z) = z to the last bit of float64 beyond it
 
@@ -28,34 +25,6 @@ ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "silu": F.silu,
     "softplus": lambda z: F.softplus(z, threshold=SOFTPLUS_THRESHOLD),
     "softsign": F.softsign,
-}
-
-
-def gaussian(outputs: Float[Tensor, "n d_out"], y: Tensor) -> Float[Tensor, " n"]:
-    """(log 2 pi)/2 + (y - mu)^2 / 2, summed over the outputs."""
-    return (math.log(2 * math.pi) / 2 + (y - outputs) ** 2 / 2).sum(dim=1)
-
-
-def bernoulli(outputs: Float[Tensor, "n d_out"], y: Tensor) -> Float[Tensor, " n"]:
-    """softplus(z) - y z, summed over the outputs."""
-    return F.binary_cross_entropy_with_logits(outputs, y, reduction="none").sum(dim=1)
-
-
-def categorical(
-    outputs: Float[Tensor, "n d_out"],
-    y: Tensor,
-    class_weights: Tensor | None = None,
-    smoothing: float = 0.0,
-) -> Float[Tensor, " n"]:
-    """Cross entropy against the softened labels of `_kernels.weighting`."""
-    return F.cross_entropy(outputs, y, class_weights, reduction="none", label_smoothing=smoothing)
-
-
-#: name -> loss of each row in nats
-LIKELIHOODS: dict[str, Callable[..., Tensor]] = {
-    "gaussian": gaussian,
-    "bernoulli": bernoulli,
-    "categorical": categorical,
 }
 
 

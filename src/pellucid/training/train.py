@@ -55,8 +55,9 @@ def train(
     X, y
         Inputs (n, d_in) and targets: whole-number labels (n,), or real numbers (n,) or (n, d_out).
     likelihood
-        "categorical", "bernoulli" or "gaussian"; by default the first for whole-number labels and
-        the last for real numbers. Losses are in nats.
+        A name of `likelihoods.LIKELIHOODS`, with parameters as in "student_t(4)", or a
+        `Likelihood`; by default "categorical" for whole-number labels and "gaussian" for real
+        numbers. The last width is the number of outputs that it needs. Losses are in nats.
     validation
         A pair (X, y) of held-out rows whose loss is recorded too; they never change the training.
     sample_weight, class_weight
@@ -260,7 +261,7 @@ def _run(
             network=network.astype(settings.dtype).with_parameters(result.parameters),
             history=_history(result),
             settings=settings,
-            likelihood=data.likelihood.name,
+            likelihood=str(data.likelihood),
             status=result.status,
             steps_done=result.steps_done,
             best_step=result.best_step,
@@ -290,6 +291,7 @@ def _job(settings: Settings, network: Network, data: TrainingData) -> _kernels.T
         parameters=network.parameters().astype(settings.dtype),
         activations=tuple((a.name, a.parameters) for a in network.activations),
         likelihood=data.likelihood.name,
+        likelihood_parameters=data.likelihood.parameters,
         batch_size=settings.batch_size or 0,
         step_size=settings.step_size or 0,
         clip_norm=settings.clip_norm or 0.0,

@@ -28,6 +28,14 @@ int64_t batch_rows(const Job& job) {
     return job.batch_size == 0 || job.batch_size > n ? n : job.batch_size;
 }
 
+// Columns of targets: one for each output, but for the likelihoods that take several of them.
+int64_t target_columns(const Job& job) {
+    const int64_t d_out = job.widths[job.n_layers];
+    if (job.likelihood <= Likelihood::categorical) return d_out;
+    return d_out / outputs_per_target(job.likelihood, job.likelihood_parameters,
+                                      job.n_likelihood_parameters);
+}
+
 Run plan_run(const Job& job, const Network& net, int64_t n_order, Arena& arena) {
     Run run{};
     const int64_t p = padded(net.n_parameters);
@@ -46,19 +54,19 @@ Run plan_run(const Job& job, const Network& net, int64_t n_order, Arena& arena) 
 Workspace plan(const Job& job, Arena& arena) {
     Workspace w{};
     const int64_t batch = batch_rows(job), n = job.training.n;
-    const int64_t d_in = job.widths[0], d_out = job.widths[job.n_layers];
+    const int64_t d_in = job.widths[0], n_targets = target_columns(job);
     w.net = plan_network(job, batch, arena);
     w.full_batch = batch == n;
     w.run = plan_run(job, w.net, w.full_batch ? 0 : n, arena);
     w.meter = plan_meter(job, w.net.n_parameters, arena);
     const int64_t group = group_rows_of(w.net), rows = w.full_batch ? n + largest_tile : group;
-    const bool labelled = job.likelihood == Likelihood::categorical;
+    const bool labelled = takes_labels(job.likelihood);
     w.x = arena.take<real>(rows * d_in);
-    w.targets = arena.take<real>(labelled ? 0 : rows * d_out);
+    w.targets = arena.take<real>(labelled ? 0 : rows * n_targets);
     w.labels = arena.take<int32_t>(labelled ? rows : 0);
     w.weights = arena.take<real>(job.training.weights ? rows : 0);
     w.x_one = arena.take<real>(group * d_in);
-    w.targets_one = arena.take<real>(labelled ? 0 : group * d_out);
+    w.targets_one = arena.take<real>(labelled ? 0 : group * n_targets);
     w.labels_one = arena.take<int32_t>(labelled ? group : 0);
     w.weights_one = arena.take<real>(group);
     return w;
@@ -122,14 +130,14 @@ void fill(const Job& job, const Rows& rows, const Selection& selection, int R,
     if (rows.labels)
         gather(rows.labels, selection, R, to.labels);
     else
-        gather(rows.targets, job.widths[job.n_layers], selection, R, to.targets);
+        gather(rows.targets, int(target_columns(job)), selection, R, to.targets);
     if (rows.weights) gather(rows.weights, 1, selection, R, to.weights);
 }
 
 TileMemory packed_tile(const Job& job, const Workspace& w, int64_t first) {
-    const bool labelled = job.likelihood == Likelihood::categorical;
+    const bool labelled = takes_labels(job.likelihood);
     return {w.x + first * job.widths[0],
-            labelled ? nullptr : w.targets + first * job.widths[job.n_layers],
+            labelled ? nullptr : w.targets + first * target_columns(job),
             labelled ? w.labels + first : nullptr,
             job.training.weights ? w.weights + first : nullptr};
 }
@@ -144,7 +152,7 @@ void pack(const Job& job, const Workspace& w) {
 PELLUCID_INLINE TileMemory nth_tile(const Job& job, const TileMemory& group, int t, int R) {
     const int64_t first = int64_t(t) * R;
     return {group.x + first * job.widths[0],
-            group.targets ? group.targets + first * job.widths[job.n_layers] : nullptr,
+            group.targets ? group.targets + first * target_columns(job) : nullptr,
             group.labels ? group.labels + first : nullptr,
             group.weights ? group.weights + first : nullptr};
 }
@@ -171,7 +179,10 @@ PELLUCID_INLINE void group_losses(const Job& job, const Network& net, const Tile
         const int left = valid - t * R;
         const Targets y{tile.labels, tile.targets, tile.weights, left < R ? left : R};
         real* outputs = last.h + int64_t(t) * last.n_out * R;
-        if (want_loss)
+        if (net.likelihood > Likelihood::categorical) {
+            const auto head = want_loss ? head_losses<true> : head_losses<false>;
+            head(net.head, outputs, last.n_out, R, y, weight, outputs, sum_of);
+        } else if (want_loss)
             losses<VB, true>(net.likelihood, net.softening, outputs, last.n_out, y, weight,
                              outputs, sum_of);
         else

@@ -6,7 +6,7 @@
 #include "arena.hpp"
 #include "dropout.hpp"
 #include "gradients.hpp"
-#include "losses.hpp"
+#include "heads.hpp"
 #include "panels.hpp"
 
 namespace pellucid::PELLUCID_ISA {
@@ -32,6 +32,7 @@ struct Network {
     int n_layers;
     Likelihood likelihood;
     Softening softening;
+    Head head;
     int64_t n_parameters;
     real *parameters, *gradient;  // padded to a multiple of L
     real* transposed;             // inputs of a wide layer
@@ -118,6 +119,7 @@ inline Network plan_network(const Job& job, int64_t batch, Arena& arena) {
     net.likelihood = job.likelihood;
     net.softening = {job.class_weights, real(job.label_smoothing),
                      !job.class_weights && job.label_smoothing == 0};
+    net.head = plan_head(job);
     net.largest_vb = choose_vb(job, batch);
     const int64_t tiles = (batch + net.largest_vb * L - 1) / (net.largest_vb * L);
     net.layers = arena.take<Layer>(job.n_layers);
