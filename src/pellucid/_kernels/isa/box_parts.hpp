@@ -1,0 +1,300 @@
+// All parts of a simple cell at once.
+//
+// The hyperplanes of the switches that cut a cell make an arrangement in it, and the arrangement's
+// vertices tell everything about the parts. Every part has vertices; around a vertex on j of the
+// hyperplanes lie 2^j parts, one for each choice of j signs; and each facet through the vertex is a
+// facet of all of them. So a vertex is found once, where splitting would copy it into every part.
+//
+// The vertices on the hyperplanes k_1 > ... > k_j are the corners of the section P k_1 ... k_j, and lie
+// on the edges of the section P k_1 ... k_(j-1). An edge is crossed by the switches whose signs differ
+// at its ends; two words tell which ones.
+//
+// Where only facets are wanted, one hyperplane is left out: a facet of a part of the others lies on
+// those sides of it where it has vertices, and the hyperplane is a facet where both sides are there.
+//
+// All of this holds for simple arrangements, with d hyperplanes and facets through every vertex. If a
+// sign is zero that should not be, the cell is split by one switch, and the two sides tried again.
+#pragma once
+
+#include "box.hpp"
+
+namespace pellucid::PELLUCID_ISA {
+namespace {
+
+// Cuts a cell by the switches in `todo`, and goes on with each part; false: not simple, nothing done.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on) {
+    const bool counts = chunk.last && problem_.wanted == Wanted::count;
+    const bool bare = chunk.last && problem_.wanted == Wanted::patterns;
+    const int m = __builtin_popcountll(todo);
+    if (WORDS > 1 || d_ == 1 || !cell.simple || (m > AT_ONCE && !counts)) return false;
+    const int64_t corners = corners_.size, points = points_.size, parts = parts_.size,
+                  members = members_.size, regions = out_->regions;
+    cut_.counts = counts, cut_.placed = !bare && !counts;
+    if (counts) tick(1);
+    const bool simple = find_vertices(chunk, cell, todo, bare);
+    if (!simple) out_->regions = regions;
+    if (simple && !counts && !stopped_) find_parts(bare);
+    if (simple && !counts && !stopped_) visit(chunk, todo, on, parts, parts_.size - parts);
+    corners_.size = corners, points_.size = points, parts_.size = parts, members_.size = members;
+    return simple || stopped_;
+}
+
+// The cell's corners and all other vertices, from cut_.begin on, with switches numbered from 0.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo,
+                                    bool bare) {
+    Chunk<DIM>& dense = cut_.chunk;
+    dense.layer = chunk.layer, dense.err = chunk.err;
+    int m = 0;
+    for (uint64_t rest = todo; rest; rest &= rest - 1)
+        dense.take(m++, chunk, __builtin_ctzll(rest));
+    dense.clear_from(m);
+    cut_.begin = corners_.size, cut_.stride = padded(m), cut_.left_out = 0;
+    cut_.switches = m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1;
+    if (!corners_.room(cell.n) || !values_.room(cell.n * cut_.stride)) return fail(), false;
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    for (int64_t i = 0; i < cell.n; ++i) {
+        const uint64_t pos = compress(v[i].pos, todo), neg = compress(v[i].neg, todo);
+        if ((pos | neg) != cut_.switches) return false;
+        corners_.data()[corners_.size++] = {v[i].mask, pos, neg, v[i].point};
+    }
+    if (bare) cut_.left_out = most_even(cut_.begin, cell.n);
+    const uint64_t others = cut_.switches & ~cut_.left_out;
+    if (others == 0) return true;
+    for (int64_t i = cut_.begin; i < corners_.size; ++i) find_values(i);
+    lines_.size = 0;
+    return cut_section(cut_.begin, cell.n, others);
+}
+
+// The bit of the switch that has the most equal numbers of corners on both sides.
+template <int DIM, int WORDS>
+uint64_t Box<DIM, WORDS>::most_even(int64_t begin, int64_t n) {
+    int64_t best = -1;
+    uint64_t found = 0;
+    for (uint64_t rest = cut_.switches; rest; rest &= rest - 1) {
+        const int k = __builtin_ctzll(rest);
+        int64_t above = 0;
+        for (int64_t i = begin; i < begin + n; ++i) above += corners_[i].pos >> k & 1;
+        const int64_t fewer = above < n - above ? above : n - above;
+        if (fewer > best) best = fewer, found = uint64_t(1) << k;
+    }
+    return found;
+}
+
+// Finds the vertices on the switches in `lower` of a section with the corners [begin, begin + n), all
+// of which cut it: false where one is on another switch too.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::cut_section(int64_t begin, int64_t n, uint64_t lower) {
+    const int64_t first = lines_.size;
+    find_lines(begin, n, lower);
+    const int64_t last = lines_.size;
+    this->worked(1 + n / 16);
+    for (uint64_t rest = lower; rest && !stopped_;) {
+        const int k = 63 - __builtin_clzll(rest);
+        rest ^= uint64_t(1) << k;
+        if (cut_.counts) tick(1);
+        if (cut_.counts && rest == 0) break;
+        crossed_.size = 0;
+        if (!crossed_.room(last - first)) return fail(), false;
+        for (int64_t i = first; i < last; ++i) {
+            crossed_.data()[crossed_.size] = i;
+            crossed_.size += lines_[i].across >> k & 1;
+        }
+        const int64_t section = corners_.size, n_new = crossed_.size;
+        if (!corners_.room(n_new) || !points_.room(n_new) ||
+            !values_.room((section - cut_.begin + n_new) * cut_.stride))
+            return fail(), false;
+        const uint64_t asked = cut_.counts ? rest : cut_.switches & ~(uint64_t(1) << k);
+        const bool one_left = cut_.counts && (rest & (rest - 1)) == 0;
+        uint64_t pos = 0, neg = 0;
+        for (int64_t i = 0; i < n_new; ++i) {
+            Corner<WORDS>& w = corners_.data()[corners_.size];
+            if (!meet(lines_[crossed_[i]], k, asked, w)) return false;
+            ++corners_.size;
+            pos |= w.pos, neg |= w.neg;
+            if (one_left && (pos & neg & rest)) break;
+        }
+        const uint64_t still_lower = rest & pos & neg;
+        if (still_lower == 0) continue;
+        if (cut_.counts && (still_lower & (still_lower - 1)) == 0) {
+            tick(1);
+            continue;
+        }
+        for (int64_t i = 0; i < n_new; ++i)
+            if (corners_[section + i].point < 0)
+                place_at(lines_[crossed_[i]], k, section + i);
+        if (!cut_section(section, n_new, still_lower)) return false;
+    }
+    lines_.size = first;
+    return true;
+}
+
+// The edges of a section that a switch in `lower` crosses: two of its corners are the ends of one
+// exactly where they share d - 1 of their d facets and hyperplanes.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::find_lines(int64_t begin, int64_t n, uint64_t lower) {
+    if (!lines_.room(n * d_)) return fail();
+    if (n > 2 * TABLE_FROM * d_) return find_lines_by_table(begin, n, lower);
+    if (!masks_.room(n + PAD)) return fail();
+    uint64_t* masks = &masks_.data()->w[0];
+    for (int64_t i = 0; i < n; ++i) masks[i] = corners_[begin + i].mask.w[0];
+    const int64_t most = lines_.size + n * d_;  // only unproved signs may be wrong, and give more
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = i + 1; j < n; j += D) {
+            unsigned hits = single_bits(masks[i], masks + j);
+            if (n - j < D) hits &= (1u << (n - j)) - 1;
+            for (; hits && lines_.size < most; hits &= hits - 1)
+                add_line(begin + i, begin + j + __builtin_ctz(hits), lower);
+        }
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::find_lines_by_table(int64_t begin, int64_t n, uint64_t lower) {
+    if (!table_.clear(n * d_)) return fail();
+    for (int64_t i = begin; i < begin + n; ++i) {
+        const Mask<WORDS> mask = corners_[i].mask;
+        mask.each([&](int slot) {
+            const Mask<WORDS> edge = mask.without(slot);
+            auto& place = table_.find(edge);
+            if (place.corner >= 0)
+                add_line(place.corner, i, lower);
+            else
+                place = {edge, i};
+        });
+    }
+}
+
+template <int DIM, int WORDS>
+PELLUCID_INLINE void Box<DIM, WORDS>::add_line(int64_t i, int64_t j, uint64_t lower) {
+    const uint64_t across = (corners_[i].pos ^ corners_[j].pos) & lower;
+    lines_.data()[lines_.size] = {{i, j}, across};
+    lines_.size += across != 0;
+}
+
+// The vertex in which switch k crosses an edge, and its signs of the switches `asked` for; false where
+// one of them is zero.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::meet(const Line& line, int k, uint64_t asked, Corner<WORDS>& w) {
+    const Corner<WORDS>&v0 = corners_[line.ends[0]], &v1 = corners_[line.ends[1]];
+    w.mask = (v0.mask & v1.mask) | Mask<WORDS>::of(cut_.chunk.slot[k]);
+    w.pos = v0.pos & v1.pos, w.neg = v0.neg & v1.neg, w.point = -1;
+    uint64_t open = (v0.pos ^ v1.pos) & asked;
+    if (open == 0 && !cut_.placed) return true;
+    const int64_t at = &w - corners_.data();
+    const auto [pos, neg] = place_at(line, k, at);
+    w.pos |= pos & open, w.neg |= neg & open;
+    out_->by_filter += __builtin_popcountll(open & (pos | neg));
+    open &= ~(pos | neg);
+    if (open == 0) return true;
+    for (; open; open &= open - 1) {
+        const int j = __builtin_ctzll(open), of_w = sign(cut_.chunk, j, w);
+        if (of_w == 0) return false;
+        (of_w > 0 ? w.pos : w.neg) |= uint64_t(1) << j;
+    }
+    find_values(at);  // sign() may have moved it
+    return true;
+}
+
+// Places a vertex on an edge.
+template <int DIM, int WORDS>
+typename Box<DIM, WORDS>::Proved Box<DIM, WORDS>::place_at(const Line& line, int k, int64_t at) {
+    const auto [i, j] = line.ends;
+    auto value = [&](int64_t end) { return values_[(end - cut_.begin) * cut_.stride + k]; };
+    corners_[at].point = place(cut_.chunk, k, corners_[i].point, corners_[j].point, value(i),
+                               value(j), corners_[at].mask);
+    return find_values(at);
+}
+
+// The values of all switches at a placed corner, and which signs they prove.
+template <int DIM, int WORDS>
+typename Box<DIM, WORDS>::Proved Box<DIM, WORDS>::find_values(int64_t at) {
+    Proved proved{0, 0};
+    double* values = values_.data() + (at - cut_.begin) * cut_.stride;
+    const Point<DIM>& point = points_[corners_[at].point];
+    for (int k = 0; k < cut_.stride; k += D) {
+        const auto signs = cut_.chunk.signs(k, point);
+        __builtin_memcpy(values + k, &signs.values, sizeof signs.values);
+        proved.pos |= uint64_t(signs.pos) << k, proved.neg |= uint64_t(signs.neg) << k;
+    }
+    return proved;
+}
+
+// --- the parts -------------------------------------------------------------------------------------
+
+// The parts around all vertices, with their facets and (unless bare) their corners.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::find_parts(bool bare) {
+    const uint64_t all = cut_.switches, beyond = cut_.left_out;
+    const Corner<WORDS>* v = corners_.data();
+    auto around_each = [&](auto f) {
+        for (int64_t i = cut_.begin; i < corners_.size; ++i) {
+            const uint64_t tight = all & ~(v[i].pos | v[i].neg);
+            for (uint64_t some = tight;; some = (some - 1) & tight) {
+                f(v[i].pos | some, i);
+                if (some == 0) break;
+            }
+        }
+    };
+    for (uint64_t i = 0; i <= all; ++i) facets_at_[i] = 0, members_at_[i] = 0;
+    around_each([&](uint64_t at, int64_t i) { facets_at_[at] |= v[i].mask.w[0], ++members_at_[at]; });
+    if (beyond) {
+        const uint64_t slot = uint64_t(1) << cut_.chunk.slot[__builtin_ctzll(beyond)];
+        for (uint64_t i = 0; i <= all; ++i)
+            if (!(i & beyond) && facets_at_[i] && facets_at_[i | beyond])
+                facets_at_[i] |= slot, facets_at_[i | beyond] |= slot;
+    }
+    if (!parts_.room(int64_t(all) + 1)) return fail();
+    int64_t end = members_.size;
+    for (uint64_t i = 0; i <= all; ++i) {
+        if (!facets_at_[i]) continue;
+        parts_.data()[parts_.size++] = {i, facets_at_[i], end, members_at_[i]};
+        end += members_at_[i];
+        members_at_[i] = end - members_at_[i];
+    }
+    if (bare) return;
+    if (!members_.room(end - members_.size)) return fail();
+    around_each([&](uint64_t at, int64_t i) { members_.data()[members_at_[at]++] = i; });
+    members_.size = end;
+}
+
+// Goes on with n parts, in the order in which splitting by one switch after the other finds them.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::visit(Chunk<DIM>& chunk, uint64_t todo, uint64_t on, int64_t first, int64_t n) {
+    if (stopped_) return;
+    if (n == 1) return visit_part(chunk, on | expand(parts_[first].pattern, todo), parts_[first]);
+    Part* part = &parts_[first];
+    uint64_t differ = 0;
+    for (int64_t i = 1; i < n; ++i) differ |= part[i].pattern ^ part[0].pattern;
+    const uint64_t lowest = differ & -differ, side = compress(chunk.on, todo) & lowest;
+    int64_t here = 0;  // on the side of the last part
+    for (int64_t i = 0; i < n; ++i) {
+        if ((part[i].pattern & lowest) != side) continue;
+        const Part other = part[here];
+        part[here++] = part[i];
+        part[i] = other;
+    }
+    visit(chunk, todo, on, first, here);
+    visit(chunk, todo, on, first + here, n - here);
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::visit_part(Chunk<DIM>& chunk, uint64_t on, const Part& part) {
+    const Mask<WORDS> facets{{part.facets}};
+    if (chunk.last && problem_.wanted == Wanted::patterns) {
+        write_bits(chunk, on);
+        int16_t place_of[SLOTS];
+        if (!write_facets(facets, place_of)) return fail();
+        return tick(1);
+    }
+    const Cell<WORDS> cell{corners_.size, part.n, facets, true};
+    if (!corners_.room(cell.n)) return fail();
+    const int64_t* member = members_.data() + part.members;
+    for (int64_t i = 0; i < cell.n; ++i) corners_.data()[cell.begin + i] = corners_[member[i]];
+    corners_.size += cell.n;
+    leaf(chunk, cell, on);
+    corners_.size = cell.begin;
+}
+
+}  // namespace
+}  // namespace pellucid::PELLUCID_ISA
