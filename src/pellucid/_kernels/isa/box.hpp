@@ -84,7 +84,7 @@ struct Plane {
 // Up to 64 switches of a layer that split a cell, by column, while the cell is split by them.
 // Beyond the last of them there are columns of zeros, at least as many as a vector holds.
 template <int DIM>
-struct Chunk {
+struct alignas(64) Chunk {
     static constexpr int COLUMNS = 64 + PAD;
     double a[DIM][COLUMNS], c[COLUMNS];
     double norm[COLUMNS];    // |a|_1, rounded up, and d times a coefficient's error
@@ -107,22 +107,23 @@ struct Chunk {
             c[k] = norm[k] = 0;
         }
     }
+    PELLUCID_INLINE double slack(int k, const Point<DIM>& p) const {  // bound (3)
+        return norm[k] * p.delta + err * p.X + TINY;
+    }
     PELLUCID_INLINE double at(int k, const Point<DIM>& p) const {
         double value = c[k];
         for (int d = 0; d < DIM; ++d) value += a[d][k] * p.x[d];
         return value;
     }
 
-    // Which of D switches from k on have a proved sign at the point, one bit each, and their values.
-    struct Signs {
-        vd values;
-        unsigned pos, neg;
+    // Of D switches from k on at the point: values, and how far they may be off.
+    struct Values {
+        vd values, slack;
     };
-    PELLUCID_INLINE Signs signs(int k, const Point<DIM>& p) const {
+    PELLUCID_INLINE Values values(int k, const Point<DIM>& p) const {
         vd s = load_any(c + k);
         for (int d = 0; d < DIM; ++d) s += load_any(a[d] + k) * all(p.x[d]);
-        const vd slack = (load_any(norm + k) * all(p.delta) + all(err * p.X + TINY)) * UP;
-        return {s, greater(s, slack), greater(-s, slack)};
+        return {s, (load_any(norm + k) * all(p.delta) + all(err * p.X + TINY)) * UP};
     }
 };
 
@@ -180,6 +181,12 @@ struct Line {
     uint64_t across;  // the switches that are zero between them
 };
 
+// The corners of a section, while all switches of a chunk cut a cell.
+struct Section {
+    int64_t begin, end;  // among the corners
+    uint64_t tight;      // the switches that are zero on it
+};
+
 // A part of a cell, while all switches of a chunk cut it.
 struct Part {
     uint64_t pattern, facets;
@@ -188,6 +195,27 @@ struct Part {
 
 constexpr int AT_ONCE = 10;  // switches that cut a cell at once, at most
 
+// Where a switch is zero between two points, by its values there, which are off by as much at most.
+struct Where {
+    double t;    // the share of the way
+    double off;  // how far the true share may be from it
+
+    PELLUCID_INLINE Where(double at_start, double at_end, double off_start, double off_end) {
+        const double a0 = magnitude(at_start), a1 = magnitude(at_end);
+        t = a0 / (a0 + a1);
+        if (!(t >= 0 && t <= 1)) t = 0.5;
+        const double least = (a0 + a1) / UP - (off_start + off_end) * UP;
+        off = ((1 - t) * off_start + t * off_end) / least + 8 * U;
+        if (!(least > 0 && off < 1)) off = 1;
+    }
+    // Of what is interpolated between numbers that are off by as much, differ by at most `length`, and
+    // of which none is larger than `size`.
+    PELLUCID_INLINE double error(double start, double end, double length, double size) const {
+        const double ends = (1 - t) * start + t * end, whole = length + 2 * larger(start, end);
+        return UP * (ends + off * whole + 8 * U * (size + length));
+    }
+};
+
 // Of the current cell: the switches, numbered from 0, and the vertices found.
 template <int DIM>
 struct Cut {
@@ -195,6 +223,7 @@ struct Cut {
     uint64_t switches, left_out;
     int64_t begin;   // its first corner
     int64_t stride;  // of values
+    double largest;  // value of a switch at a corner
     bool placed;     // all vertices are wanted
     bool counts;     // only the number of sections is
 };
@@ -250,9 +279,6 @@ public:
 
 private:
     static constexpr int SLOTS = 64 * WORDS;
-    struct Proved {
-        uint64_t pos, neg;  // signs, by switch
-    };
 
     void enter(int32_t l, Cell<WORDS> cell);
     void evaluate(int32_t l, const Cell<WORDS>& cell);
@@ -273,23 +299,25 @@ private:
     void pair_up_degenerate(const Cell<WORDS>& cell);
     void cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0, const Corner<WORDS>& v1, int k,
                uint64_t todo, bool placed, Corner<WORDS>& w);
-    int64_t place(const Chunk<DIM>& chunk, int k, int64_t from, int64_t to, double at_from,
-                  double at_to, const Mask<WORDS>& mask);
+    int64_t place(const Where& where, int64_t from, int64_t to, const Mask<WORDS>& mask);
     int64_t place(const Chunk<DIM>& chunk, int k, const Corner<WORDS>& v0, const Corner<WORDS>& v1,
                   const Mask<WORDS>& mask) {
-        return place(chunk, k, v0.point, v1.point, chunk.at(k, points_[v0.point]),
-                     chunk.at(k, points_[v1.point]), mask);
+        const Point<DIM>&p = points_[v0.point], &q = points_[v1.point];
+        const Where where{chunk.at(k, p), chunk.at(k, q), chunk.slack(k, p), chunk.slack(k, q)};
+        return place(where, v0.point, v1.point, mask);
     }
     bool cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
     bool find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, bool bare);
-    uint64_t most_even(int64_t begin, int64_t n);
-    bool cut_section(int64_t begin, int64_t n, uint64_t lower);
+    uint64_t most_crossed() const;
+    bool cut_section(const Section& of, int64_t first, uint64_t lower);
     void find_lines(int64_t begin, int64_t n, uint64_t lower);
     void find_lines_by_table(int64_t begin, int64_t n, uint64_t lower);
     void add_line(int64_t i, int64_t j, uint64_t lower);
-    bool meet(const Line& line, int k, uint64_t asked, Corner<WORDS>& w);
-    Proved place_at(const Line& line, int k, int64_t at);
-    Proved find_values(int64_t at);
+    bool meet(const Line& line, int k, uint64_t asked);
+    void begin_values(int64_t corner);
+    PELLUCID_INLINE double* values_of(int64_t corner) {
+        return values_.data() + (corner - cut_.begin) * cut_.stride;
+    }
     void find_parts(bool bare);
     void visit(Chunk<DIM>& chunk, uint64_t todo, uint64_t on, int64_t first, int64_t n);
     void visit_part(Chunk<DIM>& chunk, uint64_t on, const Part& part);
@@ -314,9 +342,10 @@ private:
     Stack<Edge> edges_;                 // that the current cut crosses
     Mask<WORDS> shared_[SLOTS];         // by slot, what all corners on it lie on
     Cut<DIM> cut_;
-    Stack<double> values_;              // of the cut's switches at its corners; only room is taken
+    Stack<double> values_, errors_;     // of the cut's switches at its corners; only room is taken
     Stack<Line> lines_;
     Stack<int64_t> crossed_;            // lines that the current switch crosses
+    Stack<Section> sections_;
     uint64_t facets_at_[1 << AT_ONCE];  // by pattern
     int64_t members_at_[1 << AT_ONCE];
     Stack<Part> parts_;

@@ -63,8 +63,7 @@ int Box<DIM, WORDS>::sign(const Chunk<DIM>& chunk, int k, const Corner<WORDS>& v
     double value;
     do {
         value = chunk.at(k, p);
-        const double slack = (chunk.norm[k] * p.delta + chunk.err * p.X + TINY) * UP;
-        if (magnitude(value) > slack) {
+        if (magnitude(value) > chunk.slack(k, p) * UP) {
             ++out_->by_filter;
             return value > 0 ? 1 : -1;
         }
@@ -145,7 +144,8 @@ int Box<DIM, WORDS>::look_at(Chunk<DIM>& chunk, int m, const int32_t* candidates
     unsigned above = 0, below = 0;
     Corner<WORDS>* v = &corners_[cell.begin];
     for (int64_t i = 0; i < cell.n; ++i) {
-        auto [values, pos, neg] = chunk.signs(m, points_[v[i].point]);
+        const auto [values, slack] = chunk.values(m, points_[v[i].point]);
+        unsigned pos = greater(values, slack), neg = greater(-values, slack);
         out_->by_filter += __builtin_popcount(pos | neg);
         for (unsigned open = all_n & ~(pos | neg); open; open &= open - 1) {
             const int k = __builtin_ctz(open), of_corner = sign(chunk, m + k, v[i]);

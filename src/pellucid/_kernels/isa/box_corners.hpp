@@ -123,33 +123,20 @@ void Box<DIM, WORDS>::cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
     }
 }
 
-// Bound (2) along an edge, where switch k has such values at its ends p and q; the number of the new
-// point.
+// Bound (2) along an edge; the number of the new point.
 template <int DIM, int WORDS>
-int64_t Box<DIM, WORDS>::place(const Chunk<DIM>& chunk, int k, int64_t from, int64_t to,
-                               double at_from, double at_to, const Mask<WORDS>& mask) {
+int64_t Box<DIM, WORDS>::place(const Where& where, int64_t from, int64_t to, const Mask<WORDS>& mask) {
     const Point<DIM>&p = points_[from], &q = points_[to];
     Point<DIM>& w = points_.data()[points_.size];
-    const double a0 = magnitude(at_from), a1 = magnitude(at_to);
-    double t = a0 / (a0 + a1);
-    if (!(t >= 0 && t <= 1)) t = 0.5;
-    double length = 0;
-    w.X = 1;
+    double x[DIM], step[DIM];
     for (int i = 0; i < DIM; ++i) {
-        const double dx = q.x[i] - p.x[i];
-        w.x[i] = p.x[i] + t * dx;
-        w.X += magnitude(w.x[i]);
-        length = larger(length, magnitude(dx));
+        step[i] = q.x[i] - p.x[i];
+        x[i] = p.x[i] + where.t * step[i];
     }
-    const double e0 = chunk.norm[k] * p.delta + chunk.err * p.X + TINY;
-    const double e1 = chunk.norm[k] * q.delta + chunk.err * q.X + TINY;
-    // The true t is a0 / (a0 + a1) with a0 off by e0 and a1 by e1 at most.
-    const double least = (a0 + a1) / UP - (e0 + e1) * UP;
-    const double off = ((1 - t) * e0 + t * e1) / least + 8 * U;
-    const double share = least > 0 && off < 1 ? off : 1;
-    const double ends = (1 - t) * p.delta + t * q.delta;
-    const double whole = length + 2 * larger(p.delta, q.delta);
-    w.delta = UP * (ends + share * whole + 8 * U * (w.X + length));
+    __builtin_memcpy(w.x, x, sizeof x);
+    for (int i = 0; i < DIM; ++i) x[i] = magnitude(x[i]), step[i] = magnitude(step[i]);
+    w.X = 1 + total<DIM>(x);
+    w.delta = where.error(p.delta, q.delta, largest_of<DIM>(step), w.X);
     w.refined = false;
     if (!(w.delta < coarse_ * w.X)) refine(w, mask);
     return points_.size++;

@@ -50,49 +50,51 @@ bool Box<DIM, WORDS>::find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& 
     for (uint64_t rest = todo; rest; rest &= rest - 1)
         dense.take(m++, chunk, __builtin_ctzll(rest));
     dense.clear_from(m);
-    cut_.begin = corners_.size, cut_.stride = padded(m), cut_.left_out = 0;
+    cut_.begin = corners_.size, cut_.stride = padded(m), cut_.left_out = 0, cut_.largest = 0;
     cut_.switches = m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1;
-    if (!corners_.room(cell.n) || !values_.room(cell.n * cut_.stride)) return fail(), false;
+    if (!corners_.room(cell.n) || !values_.room(cell.n * cut_.stride) ||
+        !errors_.room(cell.n)) return fail(), false;
     const Corner<WORDS>* v = &corners_[cell.begin];
     for (int64_t i = 0; i < cell.n; ++i) {
         const uint64_t pos = compress(v[i].pos, todo), neg = compress(v[i].neg, todo);
         if ((pos | neg) != cut_.switches) return false;
         corners_.data()[corners_.size++] = {v[i].mask, pos, neg, v[i].point};
     }
-    if (bare) cut_.left_out = most_even(cut_.begin, cell.n);
-    const uint64_t others = cut_.switches & ~cut_.left_out;
-    if (others == 0) return true;
-    for (int64_t i = cut_.begin; i < corners_.size; ++i) find_values(i);
-    lines_.size = 0;
-    return cut_section(cut_.begin, cell.n, others);
+    const Section whole{cut_.begin, corners_.size, 0};
+    lines_.size = sections_.size = 0;
+    if (!sections_.push(whole)) return fail(), false;
+    if (bare && m == 1) cut_.left_out = cut_.switches;
+    if (cut_.left_out) return true;
+    find_lines(whole.begin, cell.n, cut_.switches);
+    if (bare) cut_.left_out = most_crossed();
+    for (int64_t i = cut_.begin; i < corners_.size; ++i) begin_values(i);
+    return cut_section(whole, 0, cut_.switches & ~cut_.left_out);
 }
 
-// The bit of the switch that has the most equal numbers of corners on both sides.
+// The bit of the switch that crosses the most lines.
 template <int DIM, int WORDS>
-uint64_t Box<DIM, WORDS>::most_even(int64_t begin, int64_t n) {
+uint64_t Box<DIM, WORDS>::most_crossed() const {
     int64_t best = -1;
     uint64_t found = 0;
     for (uint64_t rest = cut_.switches; rest; rest &= rest - 1) {
         const int k = __builtin_ctzll(rest);
-        int64_t above = 0;
-        for (int64_t i = begin; i < begin + n; ++i) above += corners_[i].pos >> k & 1;
-        const int64_t fewer = above < n - above ? above : n - above;
-        if (fewer > best) best = fewer, found = uint64_t(1) << k;
+        int64_t n = 0;
+        for (int64_t i = 0; i < lines_.size; ++i) n += lines_[i].across >> k & 1;
+        if (n > best) best = n, found = rest & -rest;
     }
     return found;
 }
 
-// Finds the vertices on the switches in `lower` of a section with the corners [begin, begin + n), all
-// of which cut it: false where one is on another switch too.
+// Finds the vertices on the switches in `lower`, all of which cut a section, whose lines are the last
+// ones from `first` on: false where one is on another switch too.
 template <int DIM, int WORDS>
-bool Box<DIM, WORDS>::cut_section(int64_t begin, int64_t n, uint64_t lower) {
-    const int64_t first = lines_.size;
-    find_lines(begin, n, lower);
+bool Box<DIM, WORDS>::cut_section(const Section& of, int64_t first, uint64_t lower) {
     const int64_t last = lines_.size;
-    this->worked(1 + n / 16);
+    this->worked(1 + (of.end - of.begin) / 16);
     for (uint64_t rest = lower; rest && !stopped_;) {
         const int k = 63 - __builtin_clzll(rest);
-        rest ^= uint64_t(1) << k;
+        const uint64_t this_bit = uint64_t(1) << k;
+        rest ^= this_bit;
         if (cut_.counts) tick(1);
         if (cut_.counts && rest == 0) break;
         crossed_.size = 0;
@@ -101,17 +103,18 @@ bool Box<DIM, WORDS>::cut_section(int64_t begin, int64_t n, uint64_t lower) {
             crossed_.data()[crossed_.size] = i;
             crossed_.size += lines_[i].across >> k & 1;
         }
-        const int64_t section = corners_.size, n_new = crossed_.size;
-        if (!corners_.room(n_new) || !points_.room(n_new) ||
-            !values_.room((section - cut_.begin + n_new) * cut_.stride))
+        const int64_t n_new = crossed_.size;
+        const Section section{corners_.size, corners_.size + n_new, of.tight | this_bit};
+        if (!corners_.room(n_new) || !points_.room(n_new) || !sections_.push(section) ||
+            !values_.room((section.end - cut_.begin) * cut_.stride) ||
+            !errors_.room(section.end - cut_.begin))
             return fail(), false;
-        const uint64_t asked = cut_.counts ? rest : cut_.switches & ~(uint64_t(1) << k);
+        const uint64_t asked = cut_.counts ? rest : cut_.switches & ~this_bit;
         const bool one_left = cut_.counts && (rest & (rest - 1)) == 0;
         uint64_t pos = 0, neg = 0;
         for (int64_t i = 0; i < n_new; ++i) {
-            Corner<WORDS>& w = corners_.data()[corners_.size];
-            if (!meet(lines_[crossed_[i]], k, asked, w)) return false;
-            ++corners_.size;
+            if (!meet(lines_[crossed_[i]], k, asked)) return false;
+            const Corner<WORDS>& w = corners_[corners_.size - 1];
             pos |= w.pos, neg |= w.neg;
             if (one_left && (pos & neg & rest)) break;
         }
@@ -121,12 +124,10 @@ bool Box<DIM, WORDS>::cut_section(int64_t begin, int64_t n, uint64_t lower) {
             tick(1);
             continue;
         }
-        for (int64_t i = 0; i < n_new; ++i)
-            if (corners_[section + i].point < 0)
-                place_at(lines_[crossed_[i]], k, section + i);
-        if (!cut_section(section, n_new, still_lower)) return false;
+        find_lines(section.begin, n_new, still_lower);
+        if (!cut_section(section, last, still_lower)) return false;
+        lines_.size = last;
     }
-    lines_.size = first;
     return true;
 }
 
@@ -135,17 +136,19 @@ bool Box<DIM, WORDS>::cut_section(int64_t begin, int64_t n, uint64_t lower) {
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::find_lines(int64_t begin, int64_t n, uint64_t lower) {
     if (!lines_.room(n * d_)) return fail();
-    if (n > 2 * TABLE_FROM * d_) return find_lines_by_table(begin, n, lower);
+    if (n > 96 * d_) return find_lines_by_table(begin, n, lower);
     if (!masks_.room(n + PAD)) return fail();
     uint64_t* masks = &masks_.data()->w[0];
     for (int64_t i = 0; i < n; ++i) masks[i] = corners_[begin + i].mask.w[0];
+    for (int64_t i = n; i < n + PAD; ++i) masks[i] = 0;  // far from every mask
     const int64_t most = lines_.size + n * d_;  // only unproved signs may be wrong, and give more
     for (int64_t i = 0; i < n; ++i)
-        for (int64_t j = i + 1; j < n; j += D) {
-            unsigned hits = single_bits(masks[i], masks + j);
-            if (n - j < D) hits &= (1u << (n - j)) - 1;
-            for (; hits && lines_.size < most; hits &= hits - 1)
-                add_line(begin + i, begin + j + __builtin_ctz(hits), lower);
+        for (int64_t from = i + 1; from < n; from += 64) {
+            uint64_t near = 0;
+            for (int64_t j = from; j < n && j < from + 64; j += D)
+                near |= uint64_t(single_bits(masks[i], masks + j)) << (j - from);
+            for (; near && lines_.size < most; near &= near - 1)
+                add_line(begin + i, begin + from + __builtin_ctzll(near), lower);
         }
 }
 
@@ -172,52 +175,62 @@ PELLUCID_INLINE void Box<DIM, WORDS>::add_line(int64_t i, int64_t j, uint64_t lo
     lines_.size += across != 0;
 }
 
-// The vertex in which switch k crosses an edge, and its signs of the switches `asked` for; false where
-// one of them is zero.
+// The vertex in which switch k crosses an edge, with its signs of the switches `asked` for; false where
+// one of them is zero. All switches are affine along the edge, so that their values at the vertex are
+// known, and most of their signs, without its coordinates.
 template <int DIM, int WORDS>
-bool Box<DIM, WORDS>::meet(const Line& line, int k, uint64_t asked, Corner<WORDS>& w) {
-    const Corner<WORDS>&v0 = corners_[line.ends[0]], &v1 = corners_[line.ends[1]];
-    w.mask = (v0.mask & v1.mask) | Mask<WORDS>::of(cut_.chunk.slot[k]);
-    w.pos = v0.pos & v1.pos, w.neg = v0.neg & v1.neg, w.point = -1;
-    uint64_t open = (v0.pos ^ v1.pos) & asked;
-    if (open == 0 && !cut_.placed) return true;
-    const int64_t at = &w - corners_.data();
-    const auto [pos, neg] = place_at(line, k, at);
-    w.pos |= pos & open, w.neg |= neg & open;
-    out_->by_filter += __builtin_popcountll(open & (pos | neg));
-    open &= ~(pos | neg);
-    if (open == 0) return true;
-    for (; open; open &= open - 1) {
-        const int j = __builtin_ctzll(open), of_w = sign(cut_.chunk, j, w);
-        if (of_w == 0) return false;
-        (of_w > 0 ? w.pos : w.neg) |= uint64_t(1) << j;
+bool Box<DIM, WORDS>::meet(const Line& line, int k, uint64_t asked) {
+    const auto [i, j] = line.ends;
+    const Corner<WORDS>&v0 = corners_[i], &v1 = corners_[j];
+    const double *start = values_of(i), *end = values_of(j);
+    const double off_start = errors_[i - cut_.begin], off_end = errors_[j - cut_.begin];
+    const Where where{start[k], end[k], off_start, off_end};
+    double* value = values_of(corners_.size);
+    vd longest{}, between[64 / D];
+    for (int64_t c = 0; c < cut_.stride; c += D) {
+        const vd from = load_any(start + c), step = load_any(end + c) - from;
+        between[c / D] = from + all(where.t) * step;
+        __builtin_memcpy(value + c, &between[c / D], sizeof(vd));
+        longest = max(longest, abs(step));
     }
-    find_values(at);  // sign() may have moved it
+    const double error = where.error(off_start, off_end, highest(longest), cut_.largest);
+    errors_.data()[corners_.size - cut_.begin] = error;
+    uint64_t pos = 0, neg = 0;
+    for (int64_t c = 0; c < cut_.stride; c += D) {
+        pos |= uint64_t(greater(between[c / D], all(error))) << c;
+        neg |= uint64_t(greater(-between[c / D], all(error))) << c;
+    }
+    uint64_t open = (v0.pos ^ v1.pos) & asked;
+    out_->by_filter += __builtin_popcountll(open & (pos | neg));
+    Corner<WORDS>& w = corners_.data()[corners_.size++];
+    w.mask = (v0.mask & v1.mask) | Mask<WORDS>::of(cut_.chunk.slot[k]);
+    w.pos = (v0.pos & v1.pos) | (pos & open), w.neg = (v0.neg & v1.neg) | (neg & open);
+    if (cut_.placed) w.point = place(where, v0.point, v1.point, w.mask);
+    open &= ~(pos | neg);
+    if (open && !cut_.placed) {  // refine() finds it from anywhere
+        w.point = points_.size;
+        points_.data()[points_.size++] = {{}, __builtin_inf(), 1, false};
+    }
+    for (; open; open &= open - 1) {
+        const int other = __builtin_ctzll(open), of_w = sign(cut_.chunk, other, w);
+        if (of_w == 0) return false;
+        (of_w > 0 ? w.pos : w.neg) |= uint64_t(1) << other;
+    }
     return true;
 }
 
-// Places a vertex on an edge.
+// The values of all switches at a corner of the cell.
 template <int DIM, int WORDS>
-typename Box<DIM, WORDS>::Proved Box<DIM, WORDS>::place_at(const Line& line, int k, int64_t at) {
-    const auto [i, j] = line.ends;
-    auto value = [&](int64_t end) { return values_[(end - cut_.begin) * cut_.stride + k]; };
-    corners_[at].point = place(cut_.chunk, k, corners_[i].point, corners_[j].point, value(i),
-                               value(j), corners_[at].mask);
-    return find_values(at);
-}
-
-// The values of all switches at a placed corner, and which signs they prove.
-template <int DIM, int WORDS>
-typename Box<DIM, WORDS>::Proved Box<DIM, WORDS>::find_values(int64_t at) {
-    Proved proved{0, 0};
-    double* values = values_.data() + (at - cut_.begin) * cut_.stride;
-    const Point<DIM>& point = points_[corners_[at].point];
-    for (int k = 0; k < cut_.stride; k += D) {
-        const auto signs = cut_.chunk.signs(k, point);
-        __builtin_memcpy(values + k, &signs.values, sizeof signs.values);
-        proved.pos |= uint64_t(signs.pos) << k, proved.neg |= uint64_t(signs.neg) << k;
+void Box<DIM, WORDS>::begin_values(int64_t corner) {
+    const Point<DIM>& point = points_[corners_[corner].point];
+    double *values = values_of(corner), error = 0;
+    for (int64_t c = 0; c < cut_.stride; c += D) {
+        const auto [found, slack] = cut_.chunk.values(int(c), point);
+        __builtin_memcpy(values + c, &found, sizeof found);
+        error = larger(error, highest(slack));
+        cut_.largest = larger(cut_.largest, highest(abs(found)) + error);
     }
-    return proved;
+    errors_.data()[corner - cut_.begin] = error;
 }
 
 // --- the parts -------------------------------------------------------------------------------------
@@ -228,16 +241,17 @@ void Box<DIM, WORDS>::find_parts(bool bare) {
     const uint64_t all = cut_.switches, beyond = cut_.left_out;
     const Corner<WORDS>* v = corners_.data();
     auto around_each = [&](auto f) {
-        for (int64_t i = cut_.begin; i < corners_.size; ++i) {
-            const uint64_t tight = all & ~(v[i].pos | v[i].neg);
+        for (int64_t n = 0; n < sections_.size; ++n) {
+            const auto [begin, end, tight] = sections_[n];
             for (uint64_t some = tight;; some = (some - 1) & tight) {
-                f(v[i].pos | some, i);
+                for (int64_t i = begin; i < end; ++i) f(v[i].pos | some, i);
                 if (some == 0) break;
             }
         }
     };
     for (uint64_t i = 0; i <= all; ++i) facets_at_[i] = 0, members_at_[i] = 0;
-    around_each([&](uint64_t at, int64_t i) { facets_at_[at] |= v[i].mask.w[0], ++members_at_[at]; });
+    around_each([&](uint64_t at, int64_t i) { facets_at_[at] |= v[i].mask.w[0]; });
+    if (!bare) around_each([&](uint64_t at, int64_t) { ++members_at_[at]; });
     if (beyond) {
         const uint64_t slot = uint64_t(1) << cut_.chunk.slot[__builtin_ctzll(beyond)];
         for (uint64_t i = 0; i <= all; ++i)
