@@ -232,33 +232,30 @@ struct Cut {
 template <int WORDS>
 class EdgeTable {
 public:
-    struct Place {
-        Mask<WORDS> edge;
-        int64_t corner;  // -1: an empty place
-    };
-
     bool clear(int64_t edges) {  // for so many at most
         size_ = 64;
-        while (size_ < 2 * edges) size_ *= 2;
+        while (size_ <= 2 * edges) size_ *= 2;
         if (!places_.room(size_)) return false;
-        for (int64_t i = 0; i < size_; ++i) places_.data()[i].corner = -1;
+        for (int64_t i = 0; i < size_; ++i) places_.data()[i] = -1;
         return true;
     }
-    // Where the edge is, or is to be.
-    Place& find(const Mask<WORDS>& edge) {
+    // The corner of `masks` that is kept for the edge; -1 where there is none yet.
+    PELLUCID_INLINE int32_t& find(const Mask<WORDS>& edge, const Mask<WORDS>* masks) {
         uint64_t h = 0;
         for (int i = 0; i < WORDS; ++i) h = (h ^ edge.w[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
         int64_t at = int64_t(h * 0x9e3779b97f4a7c15u >> 20) & (size_ - 1);
-        while (places_[at].corner >= 0 && !(places_[at].edge == edge)) at = (at + 1) & (size_ - 1);
-        return places_[at];
+        int32_t* places = places_.data();
+        while (places[at] >= 0 && !masks[places[at]].contains(edge)) at = (at + 1) & (size_ - 1);
+        return places[at];
     }
 
 private:
-    Stack<Place> places_;  // only room is taken
+    Stack<int32_t> places_;  // only room is taken
     int64_t size_ = 0;
 };
 
 constexpr int64_t TABLE_FROM = 16;  // pairs of corners per corner and dimension, to use a table
+constexpr int64_t MANY = 96;        // corners per dimension of a section, to use a table
 
 template <int DIM, int WORDS>
 class Box : public Layers<DIM> {
@@ -311,8 +308,6 @@ private:
     uint64_t most_crossed() const;
     bool cut_section(const Section& of, int64_t first, uint64_t lower);
     void find_lines(int64_t begin, int64_t n, uint64_t lower);
-    void find_lines_by_table(int64_t begin, int64_t n, uint64_t lower);
-    void add_line(int64_t i, int64_t j, uint64_t lower);
     bool meet(const Line& line, int k, uint64_t asked);
     void begin_values(int64_t corner);
     PELLUCID_INLINE double* values_of(int64_t corner) {

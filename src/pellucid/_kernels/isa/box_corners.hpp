@@ -71,19 +71,18 @@ void Box<DIM, WORDS>::pair_up_by_table(const Cell<WORDS>& cell) {
     const Stack<int64_t>&few = swap ? below_ : above_, &many = swap ? above_ : below_;
     const int64_t most = few.size * d_;
     if (!table_.clear(most)) return fail();
+    Mask<WORDS>* masks = masks_.data();
     for (int64_t i = 0; i < few.size; ++i) {
-        const Mask<WORDS> mask = v[few[i]].mask;
-        mask.each([&](int slot) {
-            const Mask<WORDS> edge = mask.without(slot);
-            table_.find(edge) = {edge, few[i]};
-        });
+        masks[i] = v[few[i]].mask;
+        masks[i].each([&](int slot) { table_.find(masks[i].without(slot), masks) = int32_t(i); });
     }
     for (int64_t i = 0; i < many.size; ++i) {
         const Mask<WORDS> mask = v[many[i]].mask;
         mask.each([&](int slot) {
-            const int64_t other = table_.find(mask.without(slot)).corner;
-            if (other < 0 || edges_.size == most) return;
-            edges_.data()[edges_.size++] = swap ? Edge{many[i], other} : Edge{other, many[i]};
+            const int32_t found = table_.find(mask.without(slot), masks);
+            if (found < 0 || edges_.size == most) return;
+            edges_.data()[edges_.size++] =
+                swap ? Edge{many[i], few[found]} : Edge{few[found], many[i]};
         });
     }
 }

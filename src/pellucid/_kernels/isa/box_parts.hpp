@@ -135,44 +135,40 @@ bool Box<DIM, WORDS>::cut_section(const Section& of, int64_t first, uint64_t low
 // exactly where they share d - 1 of their d facets and hyperplanes.
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::find_lines(int64_t begin, int64_t n, uint64_t lower) {
-    if (!lines_.room(n * d_)) return fail();
-    if (n > 96 * d_) return find_lines_by_table(begin, n, lower);
-    if (!masks_.room(n + PAD)) return fail();
-    uint64_t* masks = &masks_.data()->w[0];
-    for (int64_t i = 0; i < n; ++i) masks[i] = corners_[begin + i].mask.w[0];
-    for (int64_t i = n; i < n + PAD; ++i) masks[i] = 0;  // far from every mask
+    const bool many = n > MANY * d_;
+    if (!lines_.room(n * d_) || !masks_.room(n + PAD) || (many && !table_.clear(n * d_ / 2)))
+        return fail();
+    Mask<WORDS>* masks = masks_.data();
+    for (int64_t i = 0; i < n; ++i) masks[i] = corners_[begin + i].mask;
+    for (int64_t i = n; i < n + PAD; ++i) masks[i] = {};  // far from every mask
     const int64_t most = lines_.size + n * d_;  // only unproved signs may be wrong, and give more
+    auto add = [&](int64_t i, int64_t j) {
+        const uint64_t across = (corners_[begin + i].pos ^ corners_[begin + j].pos) & lower;
+        lines_.data()[lines_.size] = {{begin + i, begin + j}, across};
+        lines_.size += across != 0;
+    };
+    if (many) {
+        Mask<WORDS> common = masks[0];
+        for (int64_t i = 1; i < n; ++i) common = common & masks[i];
+        for (int64_t i = 0; i < n; ++i)
+            masks[i].each([&](int slot) {
+                if (common.has(slot)) return;
+                int32_t& found = table_.find(masks[i].without(slot), masks);
+                if (found >= 0)
+                    add(found, i);
+                else
+                    found = int32_t(i);
+            });
+        return;
+    }
     for (int64_t i = 0; i < n; ++i)
         for (int64_t from = i + 1; from < n; from += 64) {
             uint64_t near = 0;
             for (int64_t j = from; j < n && j < from + 64; j += D)
-                near |= uint64_t(single_bits(masks[i], masks + j)) << (j - from);
+                near |= uint64_t(single_bits(masks[i].w[0], &masks[j].w[0])) << (j - from);
             for (; near && lines_.size < most; near &= near - 1)
-                add_line(begin + i, begin + from + __builtin_ctzll(near), lower);
+                add(i, from + __builtin_ctzll(near));
         }
-}
-
-template <int DIM, int WORDS>
-void Box<DIM, WORDS>::find_lines_by_table(int64_t begin, int64_t n, uint64_t lower) {
-    if (!table_.clear(n * d_)) return fail();
-    for (int64_t i = begin; i < begin + n; ++i) {
-        const Mask<WORDS> mask = corners_[i].mask;
-        mask.each([&](int slot) {
-            const Mask<WORDS> edge = mask.without(slot);
-            auto& place = table_.find(edge);
-            if (place.corner >= 0)
-                add_line(place.corner, i, lower);
-            else
-                place = {edge, i};
-        });
-    }
-}
-
-template <int DIM, int WORDS>
-PELLUCID_INLINE void Box<DIM, WORDS>::add_line(int64_t i, int64_t j, uint64_t lower) {
-    const uint64_t across = (corners_[i].pos ^ corners_[j].pos) & lower;
-    lines_.data()[lines_.size] = {{i, j}, across};
-    lines_.size += across != 0;
 }
 
 // The vertex in which switch k crosses an edge, with its signs of the switches `asked` for; false where
