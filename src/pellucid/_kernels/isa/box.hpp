@@ -195,7 +195,8 @@ struct Part {
 
 constexpr int AT_ONCE = 10;  // switches that cut a cell at once, at most
 
-// Where a switch is zero between two points, by its values there, which are off by as much at most.
+// Where a switch is zero between two points, by its values there, which are off by as much at most:
+// bound (2) of predicates.hpp along an edge.
 struct Where {
     double t;    // the share of the way
     double off;  // how far the true share may be from it
@@ -216,7 +217,7 @@ struct Where {
     }
 };
 
-// Of the current cell: the switches, numbered from 0, and the vertices found.
+// Of the current cell: the switches that cut it, numbered from 0, and the vertices found.
 template <int DIM>
 struct Cut {
     Chunk<DIM> chunk;

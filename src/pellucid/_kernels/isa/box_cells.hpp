@@ -82,8 +82,10 @@ void Box<DIM, WORDS>::resolve(int32_t l, const Cell<WORDS>& cell, int64_t rest, 
     chunk.err = evaluation_error(layers_[l].map);
     Corner<WORDS>* v = &corners_[cell.begin];
     for (int64_t i = 0; i < cell.n; ++i) v[i].pos = v[i].neg = 0;
-    const int free = SLOTS - cell.used.count(), most = !collecting_ ? 64 : d_ == 1 ? 16 : 4;
-    const int room = free < most ? free : most;
+    // The same number in all kernels, which find the same regions in the same order up to where they
+    // give up.
+    const int used = cell.used.count(), free = used < 64 ? 64 - used : SLOTS - used;
+    const int most = !collecting_ ? 64 : d_ == 1 ? 16 : 4, room = free < most ? free : most;
     if (room == 0 && rest < rest_end) return fail(Stop::too_many_facets);
     int m = 0;
     chunk.clear_from(0);

@@ -52,8 +52,8 @@ bool Box<DIM, WORDS>::find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& 
     dense.clear_from(m);
     cut_.begin = corners_.size, cut_.stride = padded(m), cut_.left_out = 0, cut_.largest = 0;
     cut_.switches = m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1;
-    if (!corners_.room(cell.n) || !values_.room(cell.n * cut_.stride) ||
-        !errors_.room(cell.n)) return fail(), false;
+    if (!corners_.room(cell.n) || !values_.room(cell.n * cut_.stride) || !errors_.room(cell.n))
+        return fail(), false;
     const Corner<WORDS>* v = &corners_[cell.begin];
     for (int64_t i = 0; i < cell.n; ++i) {
         const uint64_t pos = compress(v[i].pos, todo), neg = compress(v[i].neg, todo);
@@ -245,7 +245,7 @@ void Box<DIM, WORDS>::find_parts(bool bare) {
             }
         }
     };
-    for (uint64_t i = 0; i <= all; ++i) facets_at_[i] = 0, members_at_[i] = 0;
+    for (uint64_t i = 0; i <= all; ++i) facets_at_[i] = members_at_[i] = 0;
     around_each([&](uint64_t at, int64_t i) { facets_at_[at] |= v[i].mask.w[0]; });
     if (!bare) around_each([&](uint64_t at, int64_t) { ++members_at_[at]; });
     if (beyond) {
