@@ -115,19 +115,29 @@ void fuzz(unsigned long seed) {
     for (double& x : origin) x = random.below(2) ? 0 : random.normal();
     for (double& x : axes) x = random.normal();
     const RegionDomain domain{network.d_in, d, origin.data(), axes.data(), nullptr, low, high};
-    for (int options = 0; options < 8; ++options) {
-        const bool exact = options & 1, counting = options & 2;
+    int64_t regions = -1;
+    for (int options = 0; options < 12; ++options) {
+        const bool exact = options & 1;
+        const Wanted wanted = Wanted(options / 4);
+        if (wanted == Wanted::patterns && d == 1) continue;
         const RegionProblem problem{network.layers.data(), int32_t(network.layers.size()), domain,
-                                    exact, counting, network.switches, (network.switches + 7) / 8};
+                                    exact, wanted, network.switches, (network.switches + 7) / 8};
         const int64_t limit = 500 + random.below(3000);
         std::vector<const RegionKernel*> kernels;
-        if (d == 2) kernels.push_back(&PELLUCID_ISA::plane_kernel);
+        if (d == 2 && wanted != Wanted::patterns) kernels.push_back(&PELLUCID_ISA::plane_kernel);
         for (const RegionKernel& kernel : PELLUCID_ISA::box_kernels)
             if (kernel.d >= d && (kernel.d <= d + 2 || options == 1)) kernels.push_back(&kernel);
         for (const RegionKernel* kernel : kernels) {
             RegionResult result;
-            find_regions(*kernel, problem, options & 4 ? 3 : 1, limit, nullptr, nullptr, &result);
-            if (!exact || counting || !result.complete) continue;
+            find_regions(*kernel, problem, options & 2 ? 3 : 1, limit, nullptr, nullptr, &result);
+            if (!exact || !result.complete) continue;
+            if (regions < 0) regions = result.regions.regions;
+            if (regions != result.regions.regions) {
+                std::printf("seed %lu, %d dimensions: %ld regions, and %ld\n", seed, d, long(regions),
+                            long(result.regions.regions));
+                std::exit(1);
+            }
+            if (wanted != Wanted::vertices) continue;
             // Polygons fit together wherever their corners are; polytopes need corners in planes.
             if (kernel->facets > 0 && !(result.regions.vertex_error < 1e-8)) continue;
             const double sum = kernel->facets == 0 ? area(result.regions)

@@ -111,6 +111,34 @@ def test_vertices_of_degenerate_cells_can_be_left_out(d, kind):
         assert_same_without_vertices(random_layers(rng, kind, d_in=d), cube(d))
 
 
+@pytest.mark.parametrize(("d", "units"), [(2, 14), (3, 14), (4, 12), (5, 9), (6, 8)])
+@pytest.mark.parametrize("with_vertices", [True, False])
+def test_all_at_once_or_one_after_the_other_the_regions_are_the_same(d, units, with_vertices):
+    """A unit that is there twice makes ties, and cells that it cuts are split by one unit at a time."""
+    rng = np.random.default_rng(d)
+    W, V = rng.normal(size=(units, d)), rng.normal(size=(4, units))
+    b, c = rng.normal(size=units) / 2, rng.normal(size=4)
+    options = {**cube(d), "with_vertices": with_vertices}
+    once = subdivide_box([W, V], [b, c], [RELU] * 2, **options)
+    twice = np.vstack([W, W[:1]]), np.pad(V, ((0, 0), (0, 1)))
+    tied = subdivide_box(twice, [np.append(b, b[0]), c], [RELU] * 2, **options)
+    assert once.by_exact == 0
+    assert tied.by_exact > 0
+    bits = tied.bits()
+    assert (bits[:, units] == bits[:, 0]).all()
+    kept = np.packbits(np.delete(bits, units, axis=1), axis=1, bitorder="little")
+    names = np.delete(np.arange(-2 * d, bits.shape[1]), 2 * d + units)
+    facets = {}
+    for regions, patterns, of in (
+        (once, once.patterns, {}),
+        (tied, kept, {units: 0} | {k: k - 1 for k in names if k > units}),
+    ):
+        for i, row in enumerate(patterns):
+            named = frozenset(of.get(k, k) for k in regions.facets_of(i).tolist())
+            facets.setdefault(row.tobytes(), []).append(named)
+    assert all(len(pair) == 2 and pair[0] == pair[1] for pair in facets.values())
+
+
 @pytest.mark.parametrize(("d", "units"), [(3, 9), (4, 8), (5, 8), (7, 8), (9, 9)])
 def test_hyperplanes_in_general_position(d, units):
     """All meet near the origin: sum of C(units, i) for i <= d regions."""

@@ -22,6 +22,8 @@
 //     |S_2(v)| <= r_2 for the two true lines, so by Cramer delta <= (|a_2| r_1 + |a_1| r_2) / |det|
 //     with det and the coefficients taken at their worst. Or, from the edge that was cut: V lies on
 //     the true edge, so delta <= max(delta_0, delta_1) + its length. The smaller of the two is kept.
+//     A switch is affine along the true edge too, so that its value at V is interpolated between those
+//     at the ends as coordinates are, with the same bound; no coordinates are needed for its sign.
 // (3) Evaluation: with m = max(|a|, |c| + |kink|) over the layer and X = |x_1| + ... + |x_d| + 1,
 //     |s_float(v) - s_true(V)| <= d (m + err) delta + (err + (d + 3) u m) X.
 // Where |s_float| exceeds (3) its sign is proved. Products that underflow lose at most 2^-1075 each;

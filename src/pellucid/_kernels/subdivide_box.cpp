@@ -5,6 +5,7 @@
 #include "isa/box.hpp"
 #include "isa/box_cells.hpp"
 #include "isa/box_corners.hpp"
+#include "isa/box_parts.hpp"
 
 namespace pellucid::PELLUCID_ISA {
 
@@ -57,10 +58,8 @@ void Box<DIM, WORDS>::emit(const Cell<WORDS>& cell) {
     const Corner<WORDS>* v = &corners_[cell.begin];
     for (size_t i = 0; i < n; ++i) {
         Point<DIM>& point = points_[v[i].point];
-        if (this->is_coarse(point.delta)) {
-            refine(point, v[i].mask);
-            if (this->is_coarse(point.delta)) locate(point, v[i].mask);
-        }
+        if (!(point.delta < 1e-9 * point.X)) refine(point, v[i].mask);
+        if (this->is_coarse(point.delta)) locate(point, v[i].mask);
         for (size_t j = 0; j < d; ++j) x[i * d + j] = point.x[j];
         Mask<WORDS> facets{};
         v[i].mask.each([&](int slot) { facets = facets | Mask<WORDS>::of(place_of[slot]); });

@@ -27,15 +27,15 @@ struct Mask {
         for (int i = 0; i < WORDS; ++i) n += __builtin_popcountll(w[i]);
         return n;
     }
+    PELLUCID_INLINE Mask without(int slot) const {
+        Mask m = *this;
+        m.w[slot >> 6] &= ~(uint64_t(1) << (slot & 63));
+        return m;
+    }
     PELLUCID_INLINE bool contains(const Mask& other) const {
         uint64_t missing = 0;
         for (int i = 0; i < WORDS; ++i) missing |= other.w[i] & ~w[i];
         return missing == 0;
-    }
-    PELLUCID_INLINE int first_free() const {  // -1: none
-        for (int i = 0; i < WORDS; ++i)
-            if (~w[i]) return 64 * i + __builtin_ctzll(~w[i]);
-        return -1;
     }
     // Calls f(slot) for each slot that is set.
     template <class F>
@@ -81,23 +81,71 @@ struct Plane {
     int32_t number;  // switch of the whole network, or ~side
 };
 
+// Up to 64 switches of a layer that split a cell, by column, while the cell is split by them.
+// Beyond the last of them there are columns of zeros, at least as many as a vector holds.
 template <int DIM>
-struct Switch {
-    double a[DIM], c;
-    double norm;    // |a|_1, rounded up, and d times a coefficient's error
-    int32_t index;  // within the layer
-};
-
-// Up to 64 switches of a layer that split a cell, while the cell is split by them.
-template <int DIM>
-struct Chunk {
-    Switch<DIM> switches[64];
+struct alignas(64) Chunk {
+    static constexpr int COLUMNS = 64 + PAD;
+    double a[DIM][COLUMNS], c[COLUMNS];
+    double norm[COLUMNS];    // |a|_1, rounded up, and d times a coefficient's error
+    int32_t index[COLUMNS];  // within the layer
+    int slot[COLUMNS];       // of their hyperplanes, in every cell below
     int32_t layer;
     int64_t rest, rest_end;  // switches of the layer still to be looked at, among the candidates
     uint64_t on;             // as last written to the layer's pattern
     double err;              // of the layer's map, with the rounding of an evaluation
     bool last;               // nothing follows: what no switch here splits is a region
+
+    void take(int to, const Chunk& other, int from) {
+        for (int d = 0; d < DIM; ++d) a[d][to] = other.a[d][from];
+        c[to] = other.c[from], norm[to] = other.norm[from];
+        index[to] = other.index[from], slot[to] = other.slot[from];
+    }
+    void clear_from(int m) {  // the columns after the last
+        for (int k = m; k < m + D; ++k) {
+            for (int d = 0; d < DIM; ++d) a[d][k] = 0;
+            c[k] = norm[k] = 0;
+        }
+    }
+    PELLUCID_INLINE double slack(int k, const Point<DIM>& p) const {  // bound (3)
+        return norm[k] * p.delta + err * p.X + TINY;
+    }
+    PELLUCID_INLINE double at(int k, const Point<DIM>& p) const {
+        double value = c[k];
+        for (int d = 0; d < DIM; ++d) value += a[d][k] * p.x[d];
+        return value;
+    }
+
+    // Of D switches from k on at the point: values, and how far they may be off.
+    struct Values {
+        vd values, slack;
+    };
+    PELLUCID_INLINE Values values(int k, const Point<DIM>& p) const {
+        vd s = load_any(c + k);
+        for (int d = 0; d < DIM; ++d) s += load_any(a[d] + k) * all(p.x[d]);
+        return {s, (load_any(norm + k) * all(p.delta) + all(err * p.X + TINY)) * UP};
+    }
 };
+
+// The bits of x that `of` has, side by side; and back.
+PELLUCID_INLINE uint64_t compress(uint64_t x, uint64_t of) {
+#if defined(__BMI2__)
+    return _pext_u64(x, of);
+#else
+    uint64_t packed = 0;
+    for (int i = 0; of; of &= of - 1, ++i) packed |= (x >> __builtin_ctzll(of) & 1) << i;
+    return packed;
+#endif
+}
+PELLUCID_INLINE uint64_t expand(uint64_t packed, uint64_t of) {
+#if defined(__BMI2__)
+    return _pdep_u64(packed, of);
+#else
+    uint64_t x = 0;
+    for (; of; of &= of - 1, packed >>= 1) x |= (of & -of) * (packed & 1);
+    return x;
+#endif
+}
 
 template <int WORDS>
 struct Cell {
@@ -127,13 +175,88 @@ struct Edge {
     int64_t above, below;  // its corners, counted within the cell
 };
 
-template <int WORDS>
-struct Key {
-    Mask<WORDS> edge;
-    int64_t corner;  // -1: an empty place
+// An edge of a section (box_parts.hpp).
+struct Line {
+    int64_t ends[2];  // among the corners
+    uint64_t across;  // the switches that are zero between them
 };
 
-constexpr int64_t KEYS_FROM = 16;  // pairs of corners per corner and dimension, to use a table
+// The corners of a section, while all switches of a chunk cut a cell.
+struct Section {
+    int64_t begin, end;  // among the corners
+    uint64_t tight;      // the switches that are zero on it
+};
+
+// A part of a cell, while all switches of a chunk cut it.
+struct Part {
+    uint64_t pattern, facets;
+    int64_t members, n;  // its corners, among the members
+};
+
+constexpr int AT_ONCE = 10;  // switches that cut a cell at once, at most
+
+// Where a switch is zero between two points, by its values there, which are off by as much at most:
+// bound (2) of predicates.hpp along an edge.
+struct Where {
+    double t;    // the share of the way
+    double off;  // how far the true share may be from it
+
+    PELLUCID_INLINE Where(double at_start, double at_end, double off_start, double off_end) {
+        const double a0 = magnitude(at_start), a1 = magnitude(at_end);
+        t = a0 / (a0 + a1);
+        if (!(t >= 0 && t <= 1)) t = 0.5;
+        const double least = (a0 + a1) / UP - (off_start + off_end) * UP;
+        off = ((1 - t) * off_start + t * off_end) / least + 8 * U;
+        if (!(least > 0 && off < 1)) off = 1;
+    }
+    // Of what is interpolated between numbers that are off by as much, differ by at most `length`, and
+    // of which none is larger than `size`.
+    PELLUCID_INLINE double error(double start, double end, double length, double size) const {
+        const double ends = (1 - t) * start + t * end, whole = length + 2 * larger(start, end);
+        return UP * (ends + off * whole + 8 * U * (size + length));
+    }
+};
+
+// Of the current cell: the switches that cut it, numbered from 0, and the vertices found.
+template <int DIM>
+struct Cut {
+    Chunk<DIM> chunk;
+    uint64_t switches, left_out;
+    int64_t begin;   // its first corner
+    int64_t stride;  // of values
+    double largest;  // value of a switch at a corner
+    bool placed;     // all vertices are wanted
+    bool counts;     // only the number of sections is
+};
+
+// Corners by the edges through them, each edge named by its d - 1 facets.
+template <int WORDS>
+class EdgeTable {
+public:
+    bool clear(int64_t edges) {  // for so many at most
+        size_ = 64;
+        while (size_ <= 2 * edges) size_ *= 2;
+        if (!places_.room(size_)) return false;
+        for (int64_t i = 0; i < size_; ++i) places_.data()[i] = -1;
+        return true;
+    }
+    // The corner of `masks` that is kept for the edge; -1 where there is none yet.
+    PELLUCID_INLINE int32_t& find(const Mask<WORDS>& edge, const Mask<WORDS>* masks) {
+        uint64_t h = 0;
+        for (int i = 0; i < WORDS; ++i) h = (h ^ edge.w[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
+        int64_t at = int64_t(h * 0x9e3779b97f4a7c15u >> 20) & (size_ - 1);
+        int32_t* places = places_.data();
+        while (places[at] >= 0 && !masks[places[at]].contains(edge)) at = (at + 1) & (size_ - 1);
+        return places[at];
+    }
+
+private:
+    Stack<int32_t> places_;  // only room is taken
+    int64_t size_ = 0;
+};
+
+constexpr int64_t TABLE_FROM = 16;  // pairs of corners per corner and dimension, to use a table
+constexpr int64_t MANY = 96;        // corners per dimension of a section, to use a table
 
 template <int DIM, int WORDS>
 class Box : public Layers<DIM> {
@@ -143,7 +266,7 @@ class Box : public Layers<DIM> {
 
 public:
     Box(const RegionProblem& problem, StopSignal* stop, bool polls)
-        : Base(problem, stop, polls), d_(problem.domain.d), coarse_(d_ == 1 ? 1e-13 : 1e-9) {}
+        : Base(problem, stop, polls), d_(problem.domain.d), coarse_(d_ == 1 ? 1e-13 : 1e-6) {}
     ~Box() {
         delete tasks_;
         delete next_tasks_;
@@ -158,49 +281,71 @@ private:
     void enter(int32_t l, Cell<WORDS> cell);
     void evaluate(int32_t l, const Cell<WORDS>& cell);
     void resolve(int32_t l, const Cell<WORDS>& cell, int64_t rest, int64_t rest_end);
+    int look_at(Chunk<DIM>& chunk, int m, const int32_t* candidates, int n, const Cell<WORDS>& cell);
     void split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
     void count(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
-    void count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
-                       uint64_t todo);
-    void count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
-                     uint64_t todo);
-    Plane<DIM> plane_of(const Chunk<DIM>& chunk, int k) const;
+    void count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, uint64_t todo);
+    void count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, uint64_t todo);
+    bool take_slots(Chunk<DIM>& chunk, int m, const Mask<WORDS>& used);
+    void give_back_slots(const Chunk<DIM>& chunk, int m);
     void leaf(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t on);
     void write_bits(Chunk<DIM>& chunk, uint64_t on);
     void last_split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, uint64_t on);
     void find_edges(const Cell<WORDS>& cell, int k);
     void pair_up(const Cell<WORDS>& cell);
-    void pair_up_by_key(const Cell<WORDS>& cell);
+    void pair_up_by_table(const Cell<WORDS>& cell);
     void pair_up_degenerate(const Cell<WORDS>& cell);
     void cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0, const Corner<WORDS>& v1, int k,
-               uint64_t todo, int slot, bool placed, Corner<WORDS>& w);
-    int64_t place(const Chunk<DIM>& chunk, const Corner<WORDS>& v0, const Corner<WORDS>& v1, int k,
-                  const Mask<WORDS>& mask);
+               uint64_t todo, bool placed, Corner<WORDS>& w);
+    int64_t place(const Where& where, int64_t from, int64_t to, const Mask<WORDS>& mask);
+    int64_t place(const Chunk<DIM>& chunk, int k, const Corner<WORDS>& v0, const Corner<WORDS>& v1,
+                  const Mask<WORDS>& mask) {
+        const Point<DIM>&p = points_[v0.point], &q = points_[v1.point];
+        const Where where{chunk.at(k, p), chunk.at(k, q), chunk.slack(k, p), chunk.slack(k, q)};
+        return place(where, v0.point, v1.point, mask);
+    }
+    bool cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
+    bool find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, bool bare);
+    uint64_t most_crossed() const;
+    bool cut_section(const Section& of, int64_t first, uint64_t lower);
+    void find_lines(int64_t begin, int64_t n, uint64_t lower);
+    bool meet(const Line& line, int k, uint64_t asked);
+    void begin_values(int64_t corner);
+    PELLUCID_INLINE double* values_of(int64_t corner) {
+        return values_.data() + (corner - cut_.begin) * cut_.stride;
+    }
+    void find_parts(bool bare);
+    void visit(Chunk<DIM>& chunk, uint64_t todo, uint64_t on, int64_t first, int64_t n);
+    void visit_part(Chunk<DIM>& chunk, uint64_t on, const Part& part);
     void locate(Point<DIM>& point, const Mask<WORDS>& mask);
     bool refine(Point<DIM>& point, const Mask<WORDS>& mask);
-    int sign(const Switch<DIM>& s, int32_t layer, double err, const Corner<WORDS>& v);
+    int sign(const Chunk<DIM>& chunk, int k, const Corner<WORDS>& v);
     void tidy(Cell<WORDS>& cell);
     void emit(const Cell<WORDS>& cell);
     bool write_facets(const Mask<WORDS>& used, int16_t* place_of);
     void collect(int32_t layer, const Cell<WORDS>& cell, int64_t rest, int64_t rest_end);
-
-    PELLUCID_INLINE double at(const Switch<DIM>& s, const Point<DIM>& p) const {
-        double value = s.c;
-        for (int i = 0; i < DIM; ++i) value += s.a[i] * p.x[i];
-        return value;
-    }
 
     int32_t d_;
     double coarse_;  // bounds of new corners, relative, from which on they are refined
     Stack<Corner<WORDS>> corners_;
     Stack<Point<DIM>> points_;
     Plane<DIM> planes_[SLOTS];
+    Stack<Plane<DIM>> displaced_;  // what slots hold for cells further up
     Stack<int32_t> candidates_;
     Stack<int64_t> above_, below_;      // corners on each side of the current cut
     Stack<Mask<WORDS>> masks_;          // of those on one side
-    Stack<Key<WORDS>> keys_;            // a table of edges of the other side
+    EdgeTable<WORDS> table_;            // of edges of the other side
     Stack<Edge> edges_;                 // that the current cut crosses
     Mask<WORDS> shared_[SLOTS];         // by slot, what all corners on it lie on
+    Cut<DIM> cut_;
+    Stack<double> values_, errors_;     // of the cut's switches at its corners; only room is taken
+    Stack<Line> lines_;
+    Stack<int64_t> crossed_;            // lines that the current switch crosses
+    Stack<Section> sections_;
+    uint64_t facets_at_[1 << AT_ONCE];  // by pattern
+    int64_t members_at_[1 << AT_ONCE];
+    Stack<Part> parts_;
+    Stack<int64_t> members_;            // corners of parts
     bool collecting_ = false;
     Tasks<DIM, WORDS>* tasks_ = nullptr;
     Tasks<DIM, WORDS>* next_tasks_ = nullptr;

@@ -58,14 +58,12 @@ void Box<DIM, WORDS>::evaluate(int32_t l, const Cell<WORDS>& cell) {
 
 // Of a switch at the true corner: by the bound, at a corner known better, or by exact numbers.
 template <int DIM, int WORDS>
-int Box<DIM, WORDS>::sign(const Switch<DIM>& s, int32_t layer, double err,
-                          const Corner<WORDS>& v) {
+int Box<DIM, WORDS>::sign(const Chunk<DIM>& chunk, int k, const Corner<WORDS>& v) {
     Point<DIM>& p = points_[v.point];
     double value;
     do {
-        value = at(s, p);
-        const double slack = (s.norm * p.delta + err * p.X + TINY) * UP;
-        if (magnitude(value) > slack) {
+        value = chunk.at(k, p);
+        if (magnitude(value) > chunk.slack(k, p) * UP) {
             ++out_->by_filter;
             return value > 0 ? 1 : -1;
         }
@@ -73,52 +71,108 @@ int Box<DIM, WORDS>::sign(const Switch<DIM>& s, int32_t layer, double err,
     LineId through[SLOTS];
     int32_t n = 0;
     v.mask.each([&](int slot) { through[n++] = planes_[slot].id; });
-    return this->decide(through, n, {layer, s.index}, value);
+    return this->decide(through, n, {chunk.layer, chunk.index[k]}, value);
 }
 
 // Looks at candidates [rest, rest_end) of a layer until 64 of them split the cell; then splits it.
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::resolve(int32_t l, const Cell<WORDS>& cell, int64_t rest, int64_t rest_end) {
-    Layer<DIM>& layer = layers_[l];
-    const AffineMap<DIM>& map = layer.map;
     Chunk<DIM> chunk;
     chunk.layer = l;
-    chunk.err = evaluation_error(map);
+    chunk.err = evaluation_error(layers_[l].map);
     Corner<WORDS>* v = &corners_[cell.begin];
     for (int64_t i = 0; i < cell.n; ++i) v[i].pos = v[i].neg = 0;
-    const int kinks = layer.of.n_kinks, room = !collecting_ ? 64 : d_ == 1 ? 16 : 4;
+    // The same number in all kernels, which find the same regions in the same order up to where they
+    // give up.
+    const int used = cell.used.count(), free = used < 64 ? 64 - used : SLOTS - used;
+    const int most = !collecting_ ? 64 : d_ == 1 ? 16 : 4, room = free < most ? free : most;
+    if (room == 0 && rest < rest_end) return fail(Stop::too_many_facets);
     int m = 0;
-    for (; rest < rest_end && m < room; ++rest) {
-        const int32_t index = candidates_[rest];
-        const int32_t unit = kinks == 1 ? index : index >> 1;
-        const double kink = layer.of.kink[kinks == 1 ? 0 : index & 1];
-        Switch<DIM>& s = chunk.switches[m];
-        s.norm = d_ * map.err;
-        for (int d = 0; d < DIM; ++d) s.a[d] = map.a[d][unit], s.norm += magnitude(s.a[d]);
-        s.c = map.c[unit] - kink;
-        s.index = index;
-        bool above = false, below = false;
-        for (int64_t i = 0; i < cell.n; ++i) {
-            const int of_corner = sign(s, l, chunk.err, v[i]);
-            above |= of_corner > 0, below |= of_corner < 0;
-            v[i].pos |= uint64_t(of_corner > 0) << m;
-            v[i].neg |= uint64_t(of_corner < 0) << m;
-        }
-        const uint64_t word_bit = uint64_t(1) << (index & 63);
-        uint64_t& word = layer.pattern[index >> 6];
-        if (above && below) {
-            ++m;
-            word &= ~word_bit;
-        } else {
-            word = above ? word | word_bit : word & ~word_bit;
-            const uint64_t keep = ~(uint64_t(1) << m);
-            for (int64_t i = 0; i < cell.n; ++i) v[i].pos &= keep, v[i].neg &= keep;
-        }
+    chunk.clear_from(0);
+    while (rest < rest_end && m < room) {
+        const int most = room - m < D ? room - m : D;
+        const int n = rest_end - rest < most ? int(rest_end - rest) : most;
+        m += look_at(chunk, m, &candidates_[rest], n, cell);
+        rest += n;
     }
     chunk.rest = rest, chunk.rest_end = rest_end;
     chunk.on = 0;
     chunk.last = l + 1 == n_layers_ && rest == rest_end && !collecting_;
+    if (!take_slots(chunk, m, cell.used)) return fail();
     split(chunk, cell, m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1, 0);
+    give_back_slots(chunk, m);
+}
+
+// A free slot for the hyperplane of each of the chunk's m switches.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::take_slots(Chunk<DIM>& chunk, int m, const Mask<WORDS>& used) {
+    for (int k = 0, slot = 0; k < m; ++slot) {
+        if (used.has(slot)) continue;
+        Plane<DIM>& plane = planes_[slot];
+        if (!displaced_.push(plane)) return false;
+        for (int d = 0; d < DIM; ++d) plane.a[d] = chunk.a[d][k];
+        plane.c = chunk.c[k], plane.err = chunk.err, plane.id = {chunk.layer, chunk.index[k]};
+        plane.number = int32_t(layers_[chunk.layer].first + chunk.index[k]);
+        chunk.slot[k++] = slot;
+    }
+    return true;
+}
+
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::give_back_slots(const Chunk<DIM>& chunk, int m) {
+    for (int k = m - 1; k >= 0; --k) planes_[chunk.slot[k]] = displaced_[--displaced_.size];
+}
+
+// Takes n candidates, at most D, into the chunk's columns from m on; those that do not split the cell
+// get their bits in the pattern. How many are kept.
+template <int DIM, int WORDS>
+int Box<DIM, WORDS>::look_at(Chunk<DIM>& chunk, int m, const int32_t* candidates, int n,
+                             const Cell<WORDS>& cell) {
+    Layer<DIM>& layer = layers_[chunk.layer];
+    const AffineMap<DIM>& map = layer.map;
+    const int kinks = layer.of.n_kinks;
+    for (int k = m; k < m + n; ++k) {
+        const int32_t index = candidates[k - m], unit = kinks == 1 ? index : index >> 1;
+        chunk.index[k] = index;
+        chunk.norm[k] = d_ * map.err;
+        for (int d = 0; d < DIM; ++d) {
+            chunk.a[d][k] = map.a[d][unit];
+            chunk.norm[k] += magnitude(chunk.a[d][k]);
+        }
+        chunk.c[k] = map.c[unit] - layer.of.kink[kinks == 1 ? 0 : index & 1];
+    }
+    chunk.clear_from(m + n);
+    const unsigned all_n = (1u << n) - 1;
+    unsigned above = 0, below = 0;
+    Corner<WORDS>* v = &corners_[cell.begin];
+    for (int64_t i = 0; i < cell.n; ++i) {
+        const auto [values, slack] = chunk.values(m, points_[v[i].point]);
+        unsigned pos = greater(values, slack), neg = greater(-values, slack);
+        out_->by_filter += __builtin_popcount(pos | neg);
+        for (unsigned open = all_n & ~(pos | neg); open; open &= open - 1) {
+            const int k = __builtin_ctz(open), of_corner = sign(chunk, m + k, v[i]);
+            pos |= unsigned(of_corner > 0) << k, neg |= unsigned(of_corner < 0) << k;
+        }
+        above |= pos, below |= neg;
+        v[i].pos |= uint64_t(pos) << m, v[i].neg |= uint64_t(neg) << m;
+    }
+    const unsigned kept = above & below;
+    int n_kept = 0;
+    for (int k = 0; k < n; ++k) {
+        const int32_t index = chunk.index[m + k];
+        const uint64_t word_bit = uint64_t(1) << (index & 63);
+        uint64_t& word = layer.pattern[index >> 6];
+        word = (above & ~below) >> k & 1 ? word | word_bit : word & ~word_bit;
+        if (kept >> k & 1) chunk.take(m + n_kept++, chunk, m + k);
+    }
+    if (kept == all_n) return n;
+    chunk.clear_from(m + n_kept);
+    const uint64_t before = (uint64_t(1) << m) - 1;
+    for (int64_t i = 0; i < cell.n; ++i) {
+        v[i].pos = (v[i].pos & before) | compress(v[i].pos >> m, kept) << m;
+        v[i].neg = (v[i].neg & before) | compress(v[i].neg >> m, kept) << m;
+    }
+    return n_kept;
 }
 
 // Splits the cell by the chunk's switches in `todo`, all of which have corners on both sides.
@@ -129,6 +183,7 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
     if (stopped_) return;
     if (todo == 0) return leaf(chunk, cell, on);
     this->on_stack();
+    if (cut(chunk, cell, todo, on)) return;
     if (chunk.last && problem_.wanted == Wanted::count) return count(chunk, cell, todo);
     const int k = __builtin_ctzll(todo);
     const uint64_t others = todo & (todo - 1), this_bit = todo ^ others;
@@ -136,8 +191,6 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
         return last_split(chunk, cell, k, on);
     find_edges(cell, k);
     if (stopped_) return;
-    const int slot = cell.used.first_free();
-    if (slot < 0) return fail(Stop::too_many_facets);
     const int64_t n = cell.n, n_new = edges_.size, n_on = n - above_.size - below_.size;
     Cell<WORDS> above{corners_.size, above_.size + n_on + n_new, {}, cell.simple && n_on == 0};
     Cell<WORDS> below{above.begin + above.n, below_.size + n_on + n_new, {}, above.simple};
@@ -145,8 +198,6 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
     if (!corners_.room(above.n + below.n) || !points_.room(n_new)) return fail();
     corners_.size += above.n + below.n;
 
-    const Plane<DIM> before = planes_[slot];
-    planes_[slot] = plane_of(chunk, k);
     const Corner<WORDS>* v = &corners_[cell.begin];
     Corner<WORDS>*P = &corners_[above.begin], *N = &corners_[below.begin];
     uint64_t P_pos = 0, P_neg = 0, N_pos = 0, N_neg = 0;
@@ -166,12 +217,12 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
     for (int64_t i = 0; n_on > 0 && i < n; ++i) {
         if ((v[i].pos | v[i].neg) & this_bit) continue;
         Corner<WORDS> c = v[i];
-        c.mask = c.mask | Mask<WORDS>::of(slot);
+        c.mask = c.mask | Mask<WORDS>::of(chunk.slot[k]);
         add_to_both(c);
     }
     for (int64_t e = 0; e < n_new; ++e) {
         Corner<WORDS> c;
-        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, others, slot, true, c);
+        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, others, true, c);
         add_to_both(c);
     }
     const bool first_above = v[0].pos & this_bit;
@@ -194,19 +245,8 @@ void Box<DIM, WORDS>::split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t
         split(chunk, below, below_todo, below_on);
         split(chunk, above, above_todo, above_on);
     }
-    planes_[slot] = before;
     corners_.size = corners_before;
     points_.size = points_before;
-}
-
-template <int DIM, int WORDS>
-Plane<DIM> Box<DIM, WORDS>::plane_of(const Chunk<DIM>& chunk, int k) const {
-    const Switch<DIM>& s = chunk.switches[k];
-    Plane<DIM> plane;
-    for (int d = 0; d < DIM; ++d) plane.a[d] = s.a[d];
-    plane.c = s.c, plane.err = chunk.err, plane.id = {chunk.layer, s.index};
-    plane.number = int32_t(layers_[chunk.layer].first + s.index);
-    return plane;
 }
 
 // Counts the parts into which the switches in `todo` split a cell, all of which have corners on both
@@ -222,16 +262,11 @@ void Box<DIM, WORDS>::count(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, ui
         todo ^= uint64_t(1) << k;
         if (todo == 0) return tick(1);
         if (cell.n > 2) find_edges(cell, k);
-        const int slot = cell.used.first_free();
-        if (slot < 0) return fail(Stop::too_many_facets);
-        const Plane<DIM> before = planes_[slot];
         const int64_t corners_before = corners_.size, points_before = points_.size;
-        planes_[slot] = plane_of(chunk, k);
         if (cell.n > 2)
-            count_section(chunk, cell, k, slot, todo);
+            count_section(chunk, cell, k, todo);
         else
-            count_point(chunk, cell, k, slot, todo);
-        planes_[slot] = before;
+            count_point(chunk, cell, k, todo);
         corners_.size = corners_before;
         points_.size = points_before;
     }
@@ -239,18 +274,18 @@ void Box<DIM, WORDS>::count(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, ui
 
 // The cell is an edge: h_k meets it in a point, which no other plane may have counted.
 template <int DIM, int WORDS>
-void Box<DIM, WORDS>::count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, int slot,
+void Box<DIM, WORDS>::count_point(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k,
                                   uint64_t todo) {
     if (!points_.room(1)) return fail();
     const Corner<WORDS>* v = &corners_[cell.begin];
     Corner<WORDS> w;
-    cross(chunk, v[0], v[1], k, todo, slot, false, w);
+    cross(chunk, v[0], v[1], k, todo, false, w);
     if ((todo & ~(w.pos | w.neg)) == 0) tick(1);
 }
 
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k,
-                                    int slot, uint64_t todo) {
+                                    uint64_t todo) {
     const uint64_t this_bit = uint64_t(1) << k;
     const int64_t n_new = edges_.size, n_on = cell.n - above_.size - below_.size;
     Cell<WORDS> section{corners_.size, n_on + n_new, {}, cell.simple && n_on == 0};
@@ -263,13 +298,13 @@ void Box<DIM, WORDS>::count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& 
     for (int64_t i = 0; n_on > 0 && i < cell.n; ++i) {
         if ((v[i].pos | v[i].neg) & this_bit) continue;
         *w = v[i];
-        w->mask = w->mask | Mask<WORDS>::of(slot);
+        w->mask = w->mask | Mask<WORDS>::of(chunk.slot[k]);
         pos |= w->pos, neg |= w->neg, section.used = section.used | w->mask;
         ++w;
     }
     Corner<WORDS>* first_new = w;
     for (int64_t e = 0; e < n_new; ++e, ++w) {
-        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, todo, slot, false, *w);
+        cross(chunk, v[edges_[e].above], v[edges_[e].below], k, todo, false, *w);
         pos |= w->pos, neg |= w->neg, section.used = section.used | w->mask;
         if (one && (pos & neg & todo)) return tick(2);
     }
@@ -280,7 +315,7 @@ void Box<DIM, WORDS>::count_section(const Chunk<DIM>& chunk, const Cell<WORDS>& 
     w = first_new;
     for (int64_t e = 0; e < n_new; ++e, ++w)
         if (w->point < 0)
-            w->point = place(chunk, v[edges_[e].above], v[edges_[e].below], k, w->mask);
+            w->point = place(chunk, k, v[edges_[e].above], v[edges_[e].below], w->mask);
     count(chunk, section, across);
 }
 
@@ -297,7 +332,7 @@ template <int DIM, int WORDS>
 void Box<DIM, WORDS>::write_bits(Chunk<DIM>& chunk, uint64_t on) {
     uint64_t* pattern = layers_[chunk.layer].pattern;
     for (uint64_t flipped = chunk.on ^ on; flipped; flipped &= flipped - 1) {
-        const int32_t index = chunk.switches[__builtin_ctzll(flipped)].index;
+        const int32_t index = chunk.index[__builtin_ctzll(flipped)];
         pattern[index >> 6] ^= uint64_t(1) << (index & 63);
     }
     chunk.on = on;
@@ -307,17 +342,14 @@ void Box<DIM, WORDS>::write_bits(Chunk<DIM>& chunk, uint64_t on) {
 // it has a corner strictly on that side, and so no new corner is needed.
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::last_split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int k, uint64_t on) {
-    const int slot = cell.used.first_free();
-    if (slot < 0) return fail(Stop::too_many_facets);
     const Corner<WORDS>* v = &corners_[cell.begin];
-    Mask<WORDS> facets[2] = {Mask<WORDS>::of(slot), Mask<WORDS>::of(slot)};  // below, above
+    const Mask<WORDS> cut = Mask<WORDS>::of(chunk.slot[k]);
+    Mask<WORDS> facets[2] = {cut, cut};  // below, above
     for (int64_t i = 0; i < cell.n; ++i)
         if ((v[i].pos | v[i].neg) >> k & 1) {
             Mask<WORDS>& side = facets[v[i].pos >> k & 1];
             side = side | v[i].mask;
         }
-    const Plane<DIM> before = planes_[slot];
-    planes_[slot] = plane_of(chunk, k);
     const bool first = chunk.on >> k & 1;
     int16_t place_of[SLOTS];
     for (const bool above : {first, !first}) {
@@ -326,7 +358,6 @@ void Box<DIM, WORDS>::last_split(Chunk<DIM>& chunk, const Cell<WORDS>& cell, int
         if (!write_facets(facets[above], place_of)) return fail();
         tick(1);
     }
-    planes_[slot] = before;
 }
 
 // Takes the slots of hyperplanes that hold no facet from the masks: those whose corners all lie on

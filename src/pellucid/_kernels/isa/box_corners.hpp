@@ -25,8 +25,8 @@ void Box<DIM, WORDS>::find_edges(const Cell<WORDS>& cell, int k) {
     if (!cell.simple) return pair_up_degenerate(cell);
     const int64_t a = above_.size, b = below_.size;
     if (!edges_.room((a < b ? a : b) * d_)) return fail();
-    if (double(a) * double(b) > double(KEYS_FROM * d_) * double(a + b) && d_ > 1)
-        pair_up_by_key(cell);
+    if (double(a) * double(b) > double(TABLE_FROM * d_) * double(a + b) && d_ > 1)
+        pair_up_by_table(cell);
     else
         pair_up(cell);
 }
@@ -63,46 +63,26 @@ void Box<DIM, WORDS>::pair_up(const Cell<WORDS>& cell) {
     edges_.size = edge - edges_.data();
 }
 
-// The same through a table of the edges of the smaller side, each named by its d - 1 facets.
+// The same through a table of the edges of the smaller side.
 template <int DIM, int WORDS>
-void Box<DIM, WORDS>::pair_up_by_key(const Cell<WORDS>& cell) {
+void Box<DIM, WORDS>::pair_up_by_table(const Cell<WORDS>& cell) {
     const Corner<WORDS>* v = &corners_[cell.begin];
     const bool swap = above_.size > below_.size;
     const Stack<int64_t>&few = swap ? below_ : above_, &many = swap ? above_ : below_;
-    int64_t size = 64;
-    while (size < 2 * few.size * d_) size *= 2;
-    keys_.size = 0;
-    if (!keys_.room(size)) return fail();
-    Key<WORDS>* table = keys_.data();
-    for (int64_t i = 0; i < size; ++i) table[i].corner = -1;
-    auto hash = [&](const Mask<WORDS>& m) {
-        uint64_t h = 0;
-        for (int i = 0; i < WORDS; ++i) h = (h ^ m.w[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-        return int64_t(h * 0x9e3779b97f4a7c15u >> 20) & (size - 1);
-    };
-    auto without = [](Mask<WORDS> m, int slot) {
-        m.w[slot >> 6] ^= uint64_t(1) << (slot & 63);
-        return m;
-    };
-    for (int64_t i = 0; i < few.size; ++i) {
-        const Mask<WORDS> mask = v[few[i]].mask;
-        mask.each([&](int slot) {
-            const Mask<WORDS> edge = without(mask, slot);
-            int64_t h = hash(edge);
-            while (table[h].corner >= 0) h = (h + 1) & (size - 1);
-            table[h] = {edge, few[i]};
-        });
-    }
     const int64_t most = few.size * d_;
+    if (!table_.clear(most)) return fail();
+    Mask<WORDS>* masks = masks_.data();
+    for (int64_t i = 0; i < few.size; ++i) {
+        masks[i] = v[few[i]].mask;
+        masks[i].each([&](int slot) { table_.find(masks[i].without(slot), masks) = int32_t(i); });
+    }
     for (int64_t i = 0; i < many.size; ++i) {
         const Mask<WORDS> mask = v[many[i]].mask;
         mask.each([&](int slot) {
-            const Mask<WORDS> edge = without(mask, slot);
-            int64_t h = hash(edge);
-            while (table[h].corner >= 0 && !(table[h].edge == edge)) h = (h + 1) & (size - 1);
-            if (table[h].corner < 0 || edges_.size == most) return;
-            edges_.data()[edges_.size++] = swap ? Edge{many[i], table[h].corner}
-                                                : Edge{table[h].corner, many[i]};
+            const int32_t found = table_.find(mask.without(slot), masks);
+            if (found < 0 || edges_.size == most) return;
+            edges_.data()[edges_.size++] =
+                swap ? Edge{many[i], few[found]} : Edge{few[found], many[i]};
         });
     }
 }
@@ -121,22 +101,22 @@ void Box<DIM, WORDS>::pair_up_degenerate(const Cell<WORDS>& cell) {
         }
 }
 
-// The corner w in which the zero plane of switch k, which `slot` holds, meets the edge from v0 to v1.
+// The corner w in which the zero plane of switch k meets the edge from v0 to v1.
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
-                            const Corner<WORDS>& v1, int k, uint64_t todo, int slot, bool placed,
+                            const Corner<WORDS>& v1, int k, uint64_t todo, bool placed,
                             Corner<WORDS>& w) {
-    w.mask = (v0.mask & v1.mask) | Mask<WORDS>::of(slot);
+    w.mask = (v0.mask & v1.mask) | Mask<WORDS>::of(chunk.slot[k]);
     // A sign that both ends share, or that one end has where the other is on the plane.
     w.pos = (v0.pos & ~v1.neg) | (v1.pos & ~v0.neg);
     w.neg = (v0.neg & ~v1.pos) | (v1.neg & ~v0.pos);
     uint64_t open = ((v0.pos & v1.neg) | (v0.neg & v1.pos)) & todo;
     w.point = -1;
     if (!placed && open == 0) return;
-    w.point = place(chunk, v0, v1, k, w.mask);
+    w.point = place(chunk, k, v0, v1, w.mask);
     for (; open; open &= open - 1) {
         const int j = __builtin_ctzll(open);
-        const int of_w = sign(chunk.switches[j], chunk.layer, chunk.err, w);
+        const int of_w = sign(chunk, j, w);
         w.pos |= uint64_t(of_w > 0) << j;
         w.neg |= uint64_t(of_w < 0) << j;
     }
@@ -144,31 +124,18 @@ void Box<DIM, WORDS>::cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
 
 // Bound (2) along an edge; the number of the new point.
 template <int DIM, int WORDS>
-int64_t Box<DIM, WORDS>::place(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
-                               const Corner<WORDS>& v1, int k, const Mask<WORDS>& mask) {
-    const Switch<DIM>& s = chunk.switches[k];
-    const Point<DIM>&p = points_[v0.point], &q = points_[v1.point];
+int64_t Box<DIM, WORDS>::place(const Where& where, int64_t from, int64_t to, const Mask<WORDS>& mask) {
+    const Point<DIM>&p = points_[from], &q = points_[to];
     Point<DIM>& w = points_.data()[points_.size];
-    const double a0 = magnitude(at(s, p)), a1 = magnitude(at(s, q));
-    double t = a0 / (a0 + a1);
-    if (!(t >= 0 && t <= 1)) t = 0.5;
-    double length = 0;
-    w.X = 1;
+    double x[DIM], step[DIM];
     for (int i = 0; i < DIM; ++i) {
-        const double dx = q.x[i] - p.x[i];
-        w.x[i] = p.x[i] + t * dx;
-        w.X += magnitude(w.x[i]);
-        length = larger(length, magnitude(dx));
+        step[i] = q.x[i] - p.x[i];
+        x[i] = p.x[i] + where.t * step[i];
     }
-    const double e0 = s.norm * p.delta + chunk.err * p.X + TINY;
-    const double e1 = s.norm * q.delta + chunk.err * q.X + TINY;
-    // The true t is a0 / (a0 + a1) with a0 off by e0 and a1 by e1 at most.
-    const double least = (a0 + a1) / UP - (e0 + e1) * UP;
-    const double off = ((1 - t) * e0 + t * e1) / least + 8 * U;
-    const double share = least > 0 && off < 1 ? off : 1;
-    const double ends = (1 - t) * p.delta + t * q.delta;
-    const double whole = length + 2 * larger(p.delta, q.delta);
-    w.delta = UP * (ends + share * whole + 8 * U * (w.X + length));
+    __builtin_memcpy(w.x, x, sizeof x);
+    for (int i = 0; i < DIM; ++i) x[i] = magnitude(x[i]), step[i] = magnitude(step[i]);
+    w.X = 1 + total<DIM>(x);
+    w.delta = where.error(p.delta, q.delta, largest_of<DIM>(step), w.X);
     w.refined = false;
     if (!(w.delta < coarse_ * w.X)) refine(w, mask);
     return points_.size++;

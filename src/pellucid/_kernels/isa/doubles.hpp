@@ -90,13 +90,29 @@ PELLUCID_INLINE unsigned single_bits(uint64_t of, const uint64_t* masks) {
 }
 
 PELLUCID_INLINE double highest(vd a) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_max_pd(__m512d(a));
+#else
     double m = a[0];
     for (int i = 1; i < D; ++i) m = a[i] > m ? a[i] : m;
     return m;
+#endif
 }
 PELLUCID_INLINE double larger(double a, double b) { return a > b ? a : b; }
 PELLUCID_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 PELLUCID_INLINE double magnitude(double a) { return __builtin_fabs(a); }
+
+// Of N numbers, half and half.
+template <int N>
+PELLUCID_INLINE double total(const double* a) {
+    if constexpr (N == 1) return a[0];
+    else return total<N / 2>(a) + total<N - N / 2>(a + N / 2);
+}
+template <int N>
+PELLUCID_INLINE double largest_of(const double* a) {
+    if constexpr (N == 1) return a[0];
+    else return larger(largest_of<N / 2>(a), largest_of<N - N / 2>(a + N / 2));
+}
 
 // A growing array of plain things; `ok` turns false where memory ends.
 template <class T>
