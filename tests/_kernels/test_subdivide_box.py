@@ -114,7 +114,7 @@ def test_vertices_of_degenerate_cells_can_be_left_out(d, kind):
 @pytest.mark.parametrize(("d", "units"), [(2, 14), (3, 14), (4, 12), (5, 9), (6, 8)])
 @pytest.mark.parametrize("with_vertices", [True, False])
 def test_all_at_once_or_one_after_the_other_the_regions_are_the_same(d, units, with_vertices):
-    """A unit that is there twice makes ties, and cells that it cuts are split by one unit at a time."""
+    """A unit that is there twice makes ties; cells that it cuts are split by one unit at a time."""
     rng = np.random.default_rng(d)
     W, V = rng.normal(size=(units, d)), rng.normal(size=(4, units))
     b, c = rng.normal(size=units) / 2, rng.normal(size=4)
