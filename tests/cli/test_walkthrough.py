@@ -174,3 +174,9 @@ def test_classes_that_do_not_fit_the_outputs_are_told(capsys):
     pellucid.save(pellucid.initialize([d, 2, 1]), "one.pellucid")
     assert run(["walkthrough", "one.pellucid", "penguins"]) == 2
     assert "3 classes, and the network has 1 outputs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("x", ["1e400,0,0,0", "1e99999999999,0,0,0", "1,0,0,-1e-99999999999"])
+def test_a_number_out_of_range_is_a_mistake_of_the_user(x, capsys):
+    assert run(["walkthrough", "lesson.pellucid", "--x", x, "--y", "1"]) == 2
+    assert "--x has" in capsys.readouterr().err

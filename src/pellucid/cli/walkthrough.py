@@ -225,8 +225,10 @@ def _number(option: str, word: str) -> Any:
     from ..walkthrough.rational import fractions
 
     try:
-        return fractions([word.strip()])[0]
-    except InvalidInput:
+        value = fractions([word.strip()])[0]
+        float(value)
+        return value
+    except (InvalidInput, OverflowError):
         raise InvalidInput(
             f"{option} has {word.strip()!r:.40}; it needs numbers or fractions with commas between "
             "them, such as 0.5,-1,3/4."
