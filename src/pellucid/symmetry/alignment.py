@@ -79,13 +79,14 @@ def align(a: Network, b: Network, *, starts: SupportsIndex = 8, seed: int = 0) -
     except (TypeError, ValueError):
         raise InvalidInput(f"seed is {seed!r}; it must be a whole number, 0 or more.") from None
     search = _Search(a, b)
-    found: list[Alignment] = [search.unchanged()]
+    found: list[Alignment] = []
     for name, start in search.starts(n, rng):
         search.orders, search.signs = start()
         search.climb()
         found.append(search.result(name))
         if found[-1].distance_after <= 1e-14 * float(np.linalg.norm(a.parameters())):
             break
+    found.append(search.unchanged())
     return min(found, key=lambda alignment: alignment.distance_after)
 
 

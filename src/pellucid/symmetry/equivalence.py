@@ -183,7 +183,8 @@ def _in_float64(f: ExactLayers, g: ExactLayers, domain: Domain, p: Point, gap: l
     near = np.array([_rounded(v) for v in p])
     low, high = np.maximum(domain.low, -LARGEST), np.minimum(domain.high, LARGEST)
     for towards in (near, np.full_like(near, np.inf), np.full_like(near, -np.inf)):
-        beside = fractions(np.clip(np.nextafter(near, towards), low, high))
+        with np.errstate(over="ignore"):  # beside the largest
+            beside = fractions(np.clip(np.nextafter(near, towards), low, high))
         there = (
             gap if beside == p else [abs(x - y) for x, y in zip(f(beside), g(beside), strict=True)]
         )
