@@ -174,3 +174,31 @@ def test_classes_that_do_not_fit_the_outputs_are_told(capsys):
     pellucid.save(pellucid.initialize([d, 2, 1]), "one.pellucid")
     assert run(["walkthrough", "one.pellucid", "penguins"]) == 2
     assert "3 classes, and the network has 1 outputs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("x", ["1e400,0,0,0", "1e99999999999,0,0,0", "1,0,0,-1e-99999999999"])
+def test_a_number_out_of_range_is_a_mistake_of_the_user(x, capsys):
+    assert run(["walkthrough", "lesson.pellucid", "--x", x, "--y", "1"]) == 2
+    assert "--x has" in capsys.readouterr().err
+
+
+def test_gaps_are_filled_from_the_training_rows_as_in_training(capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.4f},{b:.4f},{a - b:.4f}" for a, b in rng.normal(size=(40, 2))]
+    lines[3] = ",0.5,1.0"  # row 3 is held out with seed 1, or not: no column may come of it
+    Path("gaps.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    for seed in range(4):
+        words = f"train gaps.csv --target y --hidden 2 --steps 5 --seed {seed} --out gaps.pellucid"
+        assert run(words.split()) == 0
+        assert run(["walkthrough", "gaps.pellucid", "--row", "3", "gaps.csv", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out.partition("{")[2].join(["{", ""]))
+        table = pellucid.datasets.read_table("gaps.csv", "y")
+        rows = ~pellucid.datasets.held_out_rows(table, share=0.25, seed=seed)
+        expected = table.encoder(rows, standardize=False).raw(table)[3]
+        np.testing.assert_array_equal(found["x"], [expected])
+
+
+def test_a_learning_rate_without_a_step_is_a_mistake(capsys):
+    words = ["walkthrough", "lesson.pellucid", *EXAMPLE, "--learning-rate", "0.1"]
+    assert run(words) == 2
+    assert "belongs to --step" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pellucid import InvalidInput, quiz
 from pellucid.quiz import Question, grade
 from pellucid.quiz.answers import read
 
@@ -142,3 +143,29 @@ def test_every_fraction_and_decimal_is_read_back(value, decimals):
     assert [value] in read("number", str(value))
     rounded = f"{float(value):.{decimals}f}"
     assert grade(question(float(value), tolerance=10.0**-decimals), rounded).right
+
+
+@pytest.mark.parametrize("name", list(quiz.QUESTIONS))
+def test_the_expected_answer_is_right_as_it_is_told(name):
+    for seed in range(12):
+        question = quiz.QUESTIONS[name].ask(seed)
+        assert quiz.grade(question, question.expected).right, question.expected
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: quiz.draw(1.5),
+        lambda: quiz.draw("a"),
+        lambda: quiz.draw(1, 3),
+        lambda: quiz.grade(3, "a"),
+        lambda: quiz.grade(quiz.draw(1)[0], 0.25),
+        lambda: quiz.grade(quiz.draw(1)[0], None),
+        lambda: quiz.export(1.5),
+        lambda: quiz.export(0),
+    ],
+)
+def test_a_mistake_of_the_caller_is_refused_in_a_sentence(call):
+    with pytest.raises(InvalidInput, match=r"\.$"):
+        call()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from symmetry.symmetric import normal_network
 
-from pellucid import InvalidInput
+from pellucid import InvalidInput, initialize
 from pellucid.symmetry import align, flip, parameter_distance, permute, rescale
 from pellucid.symmetry.alignment import _Search
 
@@ -106,3 +106,10 @@ def test_errors_say_what_does_not_fit():
     with pytest.raises(InvalidInput, match="starts is 0"):
         align(f, f, starts=0)
     assert "from the start 'canonical'" in repr(align(f, f))
+
+
+def test_the_aligned_network_is_never_farther_away_than_before():
+    for seed in range(12):
+        a, b = (initialize([2, 3, 1], seed=s) for s in (seed, seed + 100))
+        found = align(a, b)
+        assert found.distance_after <= found.distance_before

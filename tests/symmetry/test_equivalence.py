@@ -339,3 +339,12 @@ def test_repr_shows_answer_and_point():
     f = normal_network([2, 3, 1])
     assert repr(equivalent(f, f)).startswith("Equivalence(equal: the same units")
     assert "different by" in repr(equivalent(f, with_bias(f, 0, 0, 4.0)))
+
+
+def test_a_difference_beyond_the_largest_float_is_found():
+    bend = Network([[[5e-324]], [[1.0]]], [[-1.0], [0.0]], "relu")  # at about 2e323
+    flat = Network([[[1.0]], [[0.0]]], None, "relu")
+    found = equivalent(bend, flat)
+    assert found.answer == "different"
+    assert found.exact_point[0] > 10**309
+    assert np.isfinite(found.point).all()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from symmetry.symmetric import normal_network
 
-from pellucid import Activation, InvalidInput, Network, initialize
+import pellucid
+from pellucid import Activation, InvalidInput, Network, initialize, symmetry
 from pellucid.network import ACTIVATIONS
 from pellucid.symmetry import (
     SYMMETRIES,
@@ -145,3 +146,32 @@ def test_the_twin_of_the_chapter_is_as_far_away_as_printed():
     twin = rescale(permute(f, 0, order), 0, c)
     assert round(parameter_distance(f, twin), 2) == 1.97
     assert np.allclose(f(x), twin(x), atol=1e-6)
+
+
+NET = initialize([2, 3, 1], seed=0)
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: symmetry.permute(pellucid.constructions.tent(), 0, [0, 1]),
+        lambda: symmetry.n_copies(3),
+        lambda: symmetry.permutation_average(3),
+        lambda: symmetry.canonical_form(pellucid.constructions.tent()),
+        lambda: symmetry.canonical_form(NET, tolerance="a"),
+        lambda: symmetry.align(NET, NET, seed=-1),
+        lambda: symmetry.align(NET, NET, seed="a"),
+        lambda: symmetry.interpolation_path(NET, NET, [[np.nan, 2]], [1.0]),
+        lambda: symmetry.interpolation_path(NET, NET, [[1, 2]], [1.0], alignment=3),
+        lambda: symmetry.functional_dimension(NET, [[np.nan, 2]]),
+        lambda: symmetry.functional_dimension(NET, np.zeros((0, 2))),
+        lambda: symmetry.functional_dimension(NET, "a"),
+        lambda: symmetry.functional_dimension(3, [[1, 2]]),
+        lambda: symmetry.rescale(NET, 0, 1e300),
+        lambda: symmetry.rescale(NET.astype("float64"), 0, 1e-320),
+    ],
+)
+def test_a_mistake_of_the_caller_is_refused_in_a_sentence(call):
+    with pytest.raises(InvalidInput, match=r"\.$"):
+        call()

@@ -401,3 +401,42 @@ def test_reprs_are_short():
     rational = RationalNetwork.of(lesson.network(), "decimal")
     assert repr(rational) == "RationalNetwork(4-3-3, relu)"
     assert pellucid.walkthrough.worked_pass is worked_pass
+
+
+# ---- mistakes of the caller
+
+
+@pytest.mark.parametrize(
+    ("network", "x", "y"),
+    [
+        (lesson.network(), [[1, 2, 3, 4], [1, 2, 3]], [1, 1]),
+        (lesson.network(), [[1, 2, 3, 4]] * 2, [[1], [1, 2]]),
+        (pellucid.constructions.tent(), [1], 1.0),
+        (3, [1], 1.0),
+        (lesson.network(), [1e308] * 4, 1),
+        (lesson.network(), [Fraction(10) ** 400, 0, 0, 0], 1),
+    ],
+)
+@pytest.mark.usefixtures("as_users_run")
+def test_what_cannot_be_worked_is_refused_in_a_sentence(network, x, y):
+    with pytest.raises(InvalidInput, match=r"\.$"):
+        worked_pass(network, x, y)
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize("form", [{"digits": 2.5}, {"digits": "a"}, {"limit": "a"}])
+def test_forms_that_are_no_whole_numbers_are_refused(form):
+    work = worked_pass(lesson.network(), [0.5, -1, 2, 1.5], 1)
+    with pytest.raises(InvalidInput, match="whole number"):
+        work.to_text(**form)
+
+
+def test_the_least_numbers_are_written():
+    assert numeral(5e-324) == "4.94066e-324"
+    assert numeral(1.5e-310) == "1.5e-310"
+    assert "4.94066e-324" in worked_pass(lesson.network(), [5e-324] * 4, 1).to_text()
+
+
+def test_a_number_with_an_endless_exponent_is_refused_at_once():
+    with pytest.raises(InvalidInput, match="out of the range"):
+        RationalNetwork([[["1e99999999999"]]], [[0]])

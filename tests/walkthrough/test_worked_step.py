@@ -103,3 +103,20 @@ def test_a_previous_step_must_be_of_the_same_kind():
     with pytest.raises(InvalidInput, match="another network"):
         worked_step(other, lesson.X, lesson.Y, optimizer="adam", previous=first)
     assert repr(first).startswith("WorkedStep(step 1 of adam, loss 0.9906 -> ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"learning_rate": 1e300}, "smaller learning rate"),
+        ({"learning_rate": 1e308}, "smaller learning rate"),
+        ({"learning_rate": "a"}, "learning_rate is 'a'"),
+        ({"optimizer": "adam", "epsilon": 0.0}, "epsilon above 0"),
+        ({"previous": 3}, "must be a WorkedStep"),
+        ({"nesterov": True}, "momentum above 0"),
+    ],
+)
+@pytest.mark.usefixtures("as_users_run")
+def test_a_step_that_leads_nowhere_is_refused(options, said):
+    with pytest.raises(InvalidInput, match=said):
+        worked_step(lesson.network(), [0.5, -1, 2, 1.5], 1, **options)

@@ -36,13 +36,17 @@ def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
 
 
 def rows_for(
-    table: "Table", network: "Network", names: Sequence[str] | None, what: str = "--data"
+    table: "Table",
+    network: "Network",
+    names: Sequence[str] | None,
+    what: str = "--data",
+    about: dict[str, str] | None = None,
 ) -> tuple[Sequence[str], Any]:
     """Names and values of the encoded, unscaled columns, as `train` gives them to the network.
 
-    `what` is what the user calls the table.
+    `what` is what the user calls the table, and `about` the metadata of the network.
     """
-    encoder = table.encoder(standardize=False)
+    encoder = table.encoder(_training_rows(table, about or {}), standardize=False)
     if encoder.d != network.d_in:
         raise InvalidInput(
             f"{what} has {encoder.d} encoded columns, and the network takes {network.d_in} inputs; "
@@ -54,3 +58,18 @@ def rows_for(
             f"trained on {', '.join(names):.120}; they must agree."
         )
     return encoder.feature_names, encoder.raw(table)
+
+
+def _training_rows(table: "Table", about: dict[str, str]) -> Any:
+    """The rows of this table that `train` filled gaps from, or None where that is not known."""
+    import json
+
+    from ..datasets import held_out_rows
+
+    try:
+        split = json.loads(about.get("split", "null"))
+        if (split["rows"], split["task"]) == (table.n_rows, table.task):
+            return ~held_out_rows(table, split["share"], split["seed"])
+    except (ValueError, TypeError, KeyError):
+        pass  # a network that has no split, or not this one
+    return None

@@ -190,7 +190,7 @@ class _Work:
         self.table = None if data is None else table_of(data, target, drop)
         self.rows = None
         if self.table is not None:
-            self.names, self.rows = rows_for(self.table, self.network, self.names)
+            self.names, self.rows = rows_for(self.table, self.network, self.names, about=about)
             self.classes = self.classes or self.table.classes
         if asked.needs_rows and self.rows is None:
             raise InvalidInput(f"{asked.option} names a row (@); give the table with --data.")

@@ -68,7 +68,11 @@ def train(
     if _likelihood.is_usual(head, table):
         return _train(table, recipe, seed, threads, out)
     outcome = _likelihood.train_by(head, table, recipe, seed, threads)
-    save(outcome.network, out, metadata(outcome.problem) | {"likelihood": str(outcome.likelihood)})
+    save(
+        outcome.network,
+        out,
+        metadata(outcome.problem, seed) | {"likelihood": str(outcome.likelihood)},
+    )
     if outcome.order:
         typer.echo(visible(outcome.order))
     header = outcome.loss_name, outcome.measure
@@ -102,21 +106,24 @@ def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out
         threads=threads,
     )
     trial = judge_run(problem, Plan("network", "recipe", recipe, (seed,)), seed, run)
-    save(trial.network, out, metadata(problem))
+    save(trial.network, out, metadata(problem, seed))
     header = "loss (nats)", _measure(problem)
     print_outcome(problem, run, _rows(problem, trial), header, out)
     typer.echo(f"To ask what holds it back: {visible(as_diagnose())}")
     return INTERRUPTED if run.status == "interrupted" else 0
 
 
-def metadata(problem: "Problem") -> dict[str, str]:
-    """What someone needs who loads the network: the order of inputs and outputs."""
+def metadata(problem: "Problem", seed: int) -> dict[str, str]:
+    """What someone needs who loads the network: the order of inputs and outputs, and the split."""
     import json
 
+    table = problem.table
+    split = {"rows": table.n_rows, "task": table.task, "share": HELD_OUT, "seed": seed}
     return {
         "feature_names": json.dumps(problem.feature_names),
-        "target": problem.table.target_name,
+        "target": table.target_name,
         "classes": json.dumps(problem.classes),
+        "split": json.dumps(split),
     }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FORMS = {".txt": "to_text", ".tex": "to_latex", ".html": "to_html"}
 OURS = ("Worked pass of", "Step ", "% Pellucid", "<!DOCTYPE html>")
 MOST_ROWS = 1000
+RATE = 0.01
 
 
 def walkthrough(
@@ -72,7 +73,7 @@ def walkthrough(
     ] = None,
     learning_rate: Annotated[
         float, typer.Option(help="Learning rate of --step.", show_default=True)
-    ] = 0.01,
+    ] = RATE,
     exact: Annotated[
         bool,
         typer.Option(
@@ -114,6 +115,8 @@ def walkthrough(
         example.take_rows(data, row or ["0"], target, drop)
     else:
         raise InvalidInput("there is no example; name a table (with --row), or give --x and --y.")
+    if step is None and learning_rate != RATE:
+        raise InvalidInput("--learning-rate belongs to --step; say which optimizer steps.")
     work = example.work(likelihood, exact, step, learning_rate)
     form = {"notation": notation, "digits": digits, "limit": limit}
     _tell(work, form, out, json)
@@ -175,7 +178,7 @@ class _Example:
         if target is None and Path(data).suffix:  # a file: its target may be the model's
             target = self.about.get("target")
         table = table_of(data, target, drop)
-        self.names, values = rows_for(table, self.network, self.names, f"{data:.80}")
+        self.names, values = rows_for(table, self.network, self.names, f"{data:.80}", self.about)
         chosen = _rows(rows, table.n_rows)
         both = table.classes is not None and self.classes is not None
         if both and list(table.classes or ()) != list(self.classes or ()):
@@ -225,8 +228,10 @@ def _number(option: str, word: str) -> Any:
     from ..walkthrough.rational import fractions
 
     try:
-        return fractions([word.strip()])[0]
-    except InvalidInput:
+        value = fractions([word.strip()])[0]
+        float(value)
+        return value
+    except (InvalidInput, OverflowError):
         raise InvalidInput(
             f"{option} has {word.strip()!r:.40}; it needs numbers or fractions with commas between "
             "them, such as 0.5,-1,3/4."

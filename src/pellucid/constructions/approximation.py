@@ -12,7 +12,7 @@ from .._shapes import Array
 from ..regions import Box
 from .certificate import Certificate, Construction, rounded_up
 from .checks import choice, positive, real, values_of, whole
-from .interpolation import interpolate
+from .interpolation import chord_errors, interpolate
 from .kuhn import Grid, hat_layers, kuhn_network, least_units
 from .ridges import CosineSum, ridge_network, units_for
 
@@ -168,8 +168,7 @@ class _Triangulation:
 
     def _error(self, cells: tuple[int, ...]) -> float:
         if self.M is not None:
-            squares = np.square(Grid(self.box, cells).sides).sum()
-            return float(self.M * squares / 8) * SAFE
+            return float(chord_errors(self.M, Grid(self.box, cells).sides).sum()) * SAFE
         grid = Grid(self.box, cells)
         g = values_of(self.f, grid.points)
         return float(np.abs(grid.interpolate(g, self.sample) - self.wanted).max())

@@ -35,7 +35,7 @@ def real(value: Any, name: str) -> float:
     """A finite number."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = np.nan
     if not np.isfinite(number):
         raise InvalidInput(f"{name} is {value!r}; it must be a finite number.")
@@ -59,15 +59,21 @@ def interval_of(interval: Any) -> tuple[float, float]:
     low, high = real(low, "low"), real(high, "high")
     if not low < high:
         raise InvalidInput(f"the interval is ({low:g}, {high:g}); low must be below high.")
+    if high - low == np.inf:
+        raise InvalidInput(
+            f"the interval is ({low:g}, {high:g}); too long for float64, choose a shorter one."
+        )
     return low, high
 
 
 def numbers(values: ArrayLike | tuple, name: str, ndim: int) -> Array:
     """A float64 array of finite numbers."""
     try:
-        array = np.array(values, np.float64)
-    except (TypeError, ValueError):
+        array = np.array(values, None if np.iscomplexobj(values) else np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{name} must be an array of numbers.") from None
+    if array.dtype.kind == "c":
+        raise InvalidInput(f"{name} holds complex numbers; it must hold real ones.")
     if array.ndim != ndim or not array.size:
         shape = "(n,)" if ndim == 1 else "(n, d)"
         raise InvalidInput(f"{name} has shape {array.shape}; it must have shape {shape}.")
@@ -97,23 +103,37 @@ def values_of(f: Callable, x: Float64[Array, "n *d"], name: str = "f") -> Float6
 
 def _all_at_once(f: Callable, x: Array) -> Array | None:
     try:
-        values = np.asarray(f(x), np.float64)
+        values = _real_array(f(x))
         if values.shape == (len(x), 1):
             values = values[:, 0]
         if values.shape != (len(x),):
             return None
         i = len(x) // 2
-        alone = float(np.asarray(f(x[i : i + 1]), np.float64).reshape(()))
+        alone = float(_real_array(f(x[i : i + 1])).reshape(()))
     except Exception:  # a function of one point may fail in any way on many
         return None
     agrees = np.isclose(alone, values[i], rtol=1e-6, atol=1e-300, equal_nan=True)
     return values if agrees else None
 
 
+def _real_array(values: Any) -> Array:
+    """In float64; TypeError for complex numbers, whose imaginary part would be lost."""
+    if np.iscomplexobj(values):
+        raise TypeError("complex numbers")
+    return np.asarray(values, np.float64)
+
+
 def _one(f: Callable, point: Any, name: str) -> float:
-    value: SupportsFloat = f(point)
     try:
-        return float(np.asarray(value, np.float64).reshape(()))
+        value: SupportsFloat = f(point)
+    except InvalidInput:
+        raise
+    except (ArithmeticError, ValueError) as error:  # 1 / 0, log(0)
+        raise InvalidInput(
+            f"{name} has no value at {point!r:.60} ({error}); it must be finite there."
+        ) from error
+    try:
+        return float(_real_array(value).reshape(()))
     except (TypeError, ValueError):
         raise InvalidInput(
             f"{name} gives {value!r:.60} at {point!r:.60}; it must give one number for a point."

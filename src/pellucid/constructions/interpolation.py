@@ -16,6 +16,7 @@ from .piecewise import deviation, hinges_through
 SAMPLES = 15  # points in a cell at which its error is looked at
 CHUNK = 2**16  # cells at a time
 DENSE = 2001  # points in the worst cells, for the certificate
+LEAST = float(np.finfo(np.float64).tiny)  # below it, products lose digits
 SAFE = 1 + 2.0**-48  # more than what rounding takes away from a computed bound
 
 #: a bound on |f''|: everywhere, or between low and high
@@ -94,7 +95,7 @@ class _Target:
             v = values_of(self.f, t)
             parts = [slice(i, i + CHUNK) for i in range(0, len(h), CHUNK)]
             return np.concatenate([self._sampled(t[:-1][p], h[p], v, p) for p in parts])
-        return self._curvature(t) * h**2 / 8 * SAFE
+        return chord_errors(self._curvature(t), h) * SAFE
 
     def _curvature(self, t: Array) -> Array | float:
         if not callable(self.bound):
@@ -193,6 +194,13 @@ class _Target:
         return seen
 
 
+def chord_errors(M: Array | float, h: Array) -> Array:
+    """M h^2 / 8, also where h^2 underflows, and above 0 wherever M and h are."""
+    with np.errstate(over="ignore", under="ignore"):
+        bounds = np.square(np.sqrt(M) * h) / 8
+    return np.where((np.asarray(M) > 0) & (h > 0), np.maximum(bounds, LEAST), 0.0)
+
+
 def _within(target: _Target, place: Callable, tolerance: float, most: int) -> Construction:
     """The fewest units, or nearly, whose errors are within the tolerance."""
     N = _first_guess(target, place, tolerance)
@@ -223,7 +231,10 @@ def _within(target: _Target, place: Callable, tolerance: float, most: int) -> Co
 def _first_guess(target: _Target, place: Callable, tolerance: float) -> int:
     if isinstance(target.bound, float):
         width = target.high - target.low
-        return max(1, math.ceil(width * math.sqrt(target.bound / (8 * tolerance)) * (1 - 1e-12)))
+        N = width * math.sqrt(target.bound / 8) / math.sqrt(tolerance) * (1 - 1e-12)
+        if math.isinf(N):
+            raise InvalidInput(f"a tolerance of {tolerance:g} is too small; choose a larger one.")
+        return max(1, math.ceil(N))
     e = target.errors(target.equal(256))
     balanced = place == target.balanced
     size = np.sqrt(e).sum() if balanced else 256 * math.sqrt(e.max())

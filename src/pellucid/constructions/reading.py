@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import SupportsFloat
+from typing import SupportsFloat, SupportsIndex
 
 from .._errors import InvalidInput
 from .._kernels.region_arrays import Pieces
 from .._shapes import Array
 from ..network import Network
 from ..regions.chain import Chain, chain_of
+from .checks import real, whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,13 +42,15 @@ class PiecewiseLinear:
 
     def pieces_on(self, low: SupportsFloat, high: SupportsFloat) -> int:
         """Number of linear pieces on [low, high]."""
-        a, b = _exact(low), _exact(high)
+        a, b = _exact(low, "low"), _exact(high, "high")
+        if not a < b:
+            raise InvalidInput(f"the interval is ({low}, {high}); low must be below high.")
         bends = zip(self.knots, pairwise(self.slopes), strict=True)
         return 1 + sum(a < t < b and s != r for t, (s, r) in bends)
 
     def __call__(self, x: SupportsFloat) -> Fraction:
         """The value at a float, an integer or a fraction, exactly."""
-        x = _exact(x)
+        x = _exact(x, "x")
         i = bisect_right(self.knots, x)
         if i == 0:
             return self.values[0] + self.left_slope * (x - self.knots[0])
@@ -61,11 +64,11 @@ class PiecewiseLinear:
         return f"PiecewiseLinear({n} piece{'s' if n > 1 else ''}, {len(self.knots)} knots)"
 
 
-def _exact(x: SupportsFloat) -> Fraction:
-    return Fraction(x) if isinstance(x, Fraction | int) else Fraction(float(x))
+def _exact(x: SupportsFloat, name: str) -> Fraction:
+    return Fraction(x) if isinstance(x, Fraction | int) else Fraction(real(x, name))
 
 
-def to_piecewise_linear(network: Network) -> PiecewiseLinear:
+def to_piecewise_linear(network: Network, *, max_knots: SupportsIndex = 100_000) -> PiecewiseLinear:
     """The knots and values of a network of one input and one output: exactly, on the whole line.
 
     Every kink, value and slope is the rational number that the stored weights give; a knot is
@@ -73,8 +76,9 @@ def to_piecewise_linear(network: Network) -> PiecewiseLinear:
     Python's fractions: some microseconds for each unit and piece.
 
     Raises UnsupportedLayer for a smooth activation and InvalidInput for other numbers of inputs or
-    outputs.
+    outputs, and where a layer makes more than `max_knots` knots.
     """
+    most = whole(max_knots, "max_knots", 1)
     if not isinstance(network, Network):
         raise InvalidInput(
             f"got a {type(network).__name__}; it must be a Network (a construction has .network)."
@@ -90,6 +94,11 @@ def to_piecewise_linear(network: Network) -> PiecewiseLinear:
     line = _Bundle([Fraction(0)], [[Fraction(0)]], [Fraction(1)], [Fraction(1)])
     for W, b, pieces in zip(chain.weights, chain.biases, chain.pieces, strict=True):
         line = line.affine(W, b).activated(pieces)
+        if len(line.knots) > most:
+            raise InvalidInput(
+                f"the network has more than {most:,} knots; choose a larger max_knots, or read a "
+                "part of it with linear_regions."
+            )
     last = line.affine(chain.output_weight, chain.output_bias)
     return _without_idle_knots(last.knots, last.values[0], last.left[0], last.right[0])
 

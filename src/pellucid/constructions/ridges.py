@@ -68,7 +68,10 @@ def units_for(f: CosineSum, box: Box, tolerance: float) -> list[int]:
 
     Ridge k errs by A_k / N_k^2 at most: N_k is proportional to the third root of A_k.
     """
-    A = np.abs(f.amplitudes) * _sizes(f, box)
+    with np.errstate(over="ignore"):
+        A = np.abs(f.amplitudes) * _sizes(f, box)
+    if not np.isfinite(A).all():
+        raise InvalidInput("the cosines turn too often on this box; choose smaller frequencies.")
     roots = np.cbrt(A)
     each = roots * math.sqrt(roots.sum() / tolerance) * (1 + 1e-12)
     return [max(1, math.ceil(n)) if a else 0 for n, a in zip(each, A, strict=True)]

@@ -123,7 +123,10 @@ def _sigmoids(low: Array, high: Array, margin: float, k: float) -> Construction:
         raise InvalidInput(
             "steepness is for one dimension and low below high; use a ReLU bump in more."
         )
-    b = -k * np.concatenate([low, high])
+    with np.errstate(over="ignore"):
+        b = -k * np.concatenate([low, high])
+    if not np.isfinite(b).all():
+        raise InvalidInput(f"a steepness of {k:g} is too large for float64; choose a smaller one.")
     rounding = ROUNDING * float(np.abs(b).sum()) / 4 + 2**-1074  # slopes of s are at most 1/4
     bound = (2 * math.exp(-k * margin)) * (1 + 1e-15) + rounding
     how = f"1 - s(k margin) <= e^(-k margin) at both edges, from {margin:g} away from them on"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from .._errors import InvalidInput
 from .question import CHOICE, ONE, Number, Question
 
 LONGEST = 200  # characters
@@ -34,6 +35,11 @@ def grade(question: Question, answer: str) -> Grade:
     unit behind it; several stand in any brackets with commas or spaces between them. A choice is
     its letter, its number or its text. One unit of the last decimal that is asked for is allowed.
     """
+    if not isinstance(question, Question) or not isinstance(answer, str):
+        raise InvalidInput(
+            f"got {question!r:.40} and {answer!r:.40}; grade needs a Question and the text of an "
+            "answer."
+        )
     readings = _choice(question, answer) if question.form == CHOICE else read(question.form, answer)
     right = any(_is_right(question, reading) for reading in readings)
     return Grade(right, bool(readings), question.expected, question.explanation)
@@ -93,6 +99,7 @@ def _tidy(answer: str) -> str:
 
 
 def _as_one(text: str) -> list[list[str]]:
+    text = text.rpartition("=")[2]  # 1/4 = 0.25
     text = re.sub(r"(?<=[\d!)])\s*x\s*(?=[\d(])", "*", text.strip("[] "))
     ways = [[text]]
     if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+", text):  # 1,024

@@ -5,9 +5,10 @@ from fractions import Fraction
 from typing import Any
 
 from .question import Number, Question
-from .table import QUESTIONS, TOPICS, draw
+from .table import QUESTIONS, TOPICS, draw, whole
 
 FORMAT = 1
+MOST_VARIANTS = 1000
 
 
 def to_dict(questions: Sequence[Question]) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def export(variants: int = 20, topics: str | Sequence[str] | None = None, seed: 
 
     A kind that is always the same but for the order of its choices comes once.
     """
+    variants = whole(variants, "variants", MOST_VARIANTS)
     kinds = {q.kind for q in draw(len(QUESTIONS), topics, seed)}
     found: dict[tuple, Question] = {}
     for name in (name for name in QUESTIONS if name in kinds):

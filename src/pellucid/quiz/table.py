@@ -1,7 +1,8 @@
 """All kinds of questions, and how a quiz is drawn from them."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import SupportsIndex
 
 from .._errors import InvalidInput
 from . import activations, approximation, concepts, losses, passes, regions, shapes, symmetry
@@ -24,8 +25,7 @@ def draw(
     for a topic that does not exist.
     """
     kinds = _kinds(topics)
-    if not 1 <= count <= MOST_QUESTIONS:
-        raise InvalidInput(f"count is {count}; it needs a whole number from 1 to {MOST_QUESTIONS}.")
+    count = whole(count, "count", MOST_QUESTIONS)
     rng = random.Random(f"quiz:{seed}")
     order: list[Kind] = []
     while len(order) < count:
@@ -33,10 +33,17 @@ def draw(
     return tuple(kind.ask(f"{seed}:{i}") for i, kind in enumerate(order[:count]))
 
 
+def whole(value: SupportsIndex, name: str, most: int) -> int:
+    """A whole number from 1 on, or InvalidInput."""
+    if not isinstance(value, SupportsIndex) or not 1 <= value.__index__() <= most:
+        raise InvalidInput(f"{name} is {value!r:.40}; it needs a whole number from 1 to {most}.")
+    return value.__index__()
+
+
 def _kinds(topics: str | Sequence[str] | None) -> list[Kind]:
     if topics is None:
         return list(QUESTIONS.values())
-    names = [topics] if isinstance(topics, str) else list(topics)
+    names = [topics] if isinstance(topics, str) or not isinstance(topics, Iterable) else [*topics]
     for name in names:
         if name not in TOPICS and name not in QUESTIONS:
             raise InvalidInput(f"topic is {name!r:.40}; choose one of {', '.join(TOPICS)}.")

@@ -62,7 +62,8 @@ def align(a: Network, b: Network, *, starts: SupportsIndex = 8, seed: int = 0) -
     nothing improves; signs where the activation passes them. This finds a local optimum, so it is
     done from several starts: b as it is ("identity"), units matched from the inputs on as canonical
     forms are ("canonical"), from the outputs back ("outputs"), and random orders; `starts` is their
-    number. The nearest result wins; units then get the incoming length of their partners.
+    number. Units then get the incoming length of their partners. The nearest result wins, and b
+    "unchanged" where none is nearer.
 
     Raises InvalidInput where widths or activations differ.
     """
@@ -73,14 +74,19 @@ def align(a: Network, b: Network, *, starts: SupportsIndex = 8, seed: int = 0) -
         n = 0
     if n < 1:
         raise InvalidInput(f"starts is {starts!r}; it must be a whole number above 0.")
+    try:
+        rng = np.random.default_rng(operator.index(seed))
+    except (TypeError, ValueError):
+        raise InvalidInput(f"seed is {seed!r}; it must be a whole number, 0 or more.") from None
     search = _Search(a, b)
     found: list[Alignment] = []
-    for name, start in search.starts(n, np.random.default_rng(seed)):
+    for name, start in search.starts(n, rng):
         search.orders, search.signs = start()
         search.climb()
         found.append(search.result(name))
         if found[-1].distance_after <= 1e-14 * float(np.linalg.norm(a.parameters())):
             break
+    found.append(search.unchanged())
     return min(found, key=lambda alignment: alignment.distance_after)
 
 
@@ -179,6 +185,13 @@ class _Search:
                 W, b = W * self.signs[k][:, None], b * self.signs[k]
             total += float((self.A.W[k] * W).sum() + self.A.b[k] @ b)
         return total
+
+    def unchanged(self) -> Alignment:
+        """The original b as it is: making lengths the same may lead away from a."""
+        gap = parameter_distance(self.a, self.b)
+        orders, signs = self._as_it_is()
+        factors = tuple(np.ones(w) for w in self.a.hidden)
+        return Alignment(self.b, tuple(orders), factors, tuple(signs), gap, gap, "unchanged")
 
     def result(self, name: str) -> Alignment:
         """The original b in these orders and signs, with the incoming lengths of a."""

@@ -1,6 +1,7 @@
 """One network for all the parameters that order, scale, sign and idle units make of it."""
 
 from functools import cmp_to_key
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ..network import Activation, Network
 from ..regions import Box, Space
 from .on_domain import fold_fixed
 from .table import Flip, symmetry_of
-from .transforms import Editable
+from .transforms import Editable, checked_network
 
 #: entries of rows of length 1 that differ by less are taken as equal
 TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
@@ -38,6 +39,7 @@ def canonical_form(
     1e-5), relative to their size. The form is unique under order, scale, sign, copies and idle
     units. Other networks may be the same function and have another form: `equivalent` decides.
     """
+    checked_network(network)
     if domain is not None and not isinstance(domain, Box | Space):
         raise InvalidInput(
             f"the domain is a {type(domain).__name__}; a canonical form needs a Box, or None."
@@ -47,9 +49,9 @@ def canonical_form(
             f"the network takes {network.d_in} inputs and the domain has {domain.d_in}; they must "
             "agree."
         )
-    near = TOLERANCE[network.dtype] if tolerance is None else float(tolerance)
-    if not 0 <= near < 1:
-        raise InvalidInput(f"tolerance is {near:g}; it must be at least 0 and below 1.")
+    near = TOLERANCE[network.dtype] if tolerance is None else tolerance
+    if not isinstance(near, SupportsFloat) or not 0 <= float(near) < 1:
+        raise InvalidInput(f"tolerance is {near!r:.40}; it must be at least 0 and below 1.")
     form, widths = Editable.of(network), None
     _without_identity(form)
     while widths != (widths := [len(b) for b in form.b]):

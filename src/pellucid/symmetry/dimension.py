@@ -3,8 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..network import Network
+from .transforms import checked_network
 
 
 def functional_dimension(network: Network, X: ArrayLike) -> int:
@@ -15,7 +17,14 @@ def functional_dimension(network: Network, X: ArrayLike) -> int:
     numerical rank: singular values below 1e-9 of the largest count as 0. More rows than parameters
     are needed, and rows in every region that matters: what no row sees is not counted.
     """
-    J = jacobian(network, np.atleast_2d(np.asarray(X, np.float64)))
+    checked_network(network)
+    try:
+        rows = np.atleast_2d(np.asarray(X, np.float64))
+    except (TypeError, ValueError):
+        raise InvalidInput("X must be an array of numbers with rows of equal length.") from None
+    if not rows.size or not np.isfinite(rows).all():
+        raise InvalidInput("X must have at least one row, and finite numbers only.")
+    J = jacobian(network, rows)
     singular = np.linalg.svd(J, compute_uv=False)
     return int((singular > 1e-9 * singular.max(initial=0.0)).sum())
 

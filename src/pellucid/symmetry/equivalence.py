@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import SupportsIndex
 
@@ -21,6 +22,8 @@ from .smooth import proved_gaps
 
 #: points at which the networks are first compared in floating point, and exactly after that
 SAMPLES, EXACT_SAMPLES = 256, 3
+#: the largest float64
+LARGEST = float(np.finfo(np.float64).max)
 #: most cells of the common refinement by default, in up to 3 dimensions; a 4th in each one more
 CELLS = 100_000
 #: above this many dimensions cells have too many corners
@@ -170,22 +173,29 @@ def _first_difference(
             x = to_input(domain, p)
             how = "outputs differ at a point, in rational numbers"
             return Equivalence(
-                "different", np.array([float(v) for v in x]), how, x, _size(max(gap))
+                "different", np.array([_rounded(v) for v in x]), how, x, _size(max(gap))
             )
     return None
 
 
 def _in_float64(f: ExactLayers, g: ExactLayers, domain: Domain, p: Point, gap: list):
     """A point of float64 beside this one, if one of three shows the difference too."""
-    near = np.array([float(v) for v in p])
+    near = np.array([_rounded(v) for v in p])
+    low, high = np.maximum(domain.low, -LARGEST), np.minimum(domain.high, LARGEST)
     for towards in (near, np.full_like(near, np.inf), np.full_like(near, -np.inf)):
-        beside = fractions(np.clip(np.nextafter(near, towards), domain.low, domain.high))
+        with np.errstate(over="ignore"):  # beside the largest
+            beside = fractions(np.clip(np.nextafter(near, towards), low, high))
         there = (
             gap if beside == p else [abs(x - y) for x, y in zip(f(beside), g(beside), strict=True)]
         )
         if any(there):
             return beside, there
     return p, gap
+
+
+def _rounded(number: Fraction) -> float:
+    """The nearest float64, for numbers beyond the largest too."""
+    return float(min(max(number, -Fraction(LARGEST)), Fraction(LARGEST)))
 
 
 def _size(gap) -> float:

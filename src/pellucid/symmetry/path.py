@@ -84,6 +84,12 @@ def interpolation_path(
             f"X has shape {rows.shape} and there are {len(targets)} targets; X must be "
             f"({len(targets)}, {a.d_in})."
         )
+    if not np.isfinite(rows).all():
+        raise InvalidInput("X holds a number that is not finite; remove such rows or fill them in.")
+    if alignment is not None:
+        if not isinstance(alignment, Alignment):
+            raise InvalidInput("alignment must be an Alignment, as align(a, b) gives it, or None.")
+        parameter_distance(b, alignment.network)  # of these networks
     found = alignment if alignment is not None else align(a, b, seed=seed)
     t = np.linspace(0.0, 1.0, n)
 

@@ -26,6 +26,7 @@ class Editable:
     @staticmethod
     def of(network: Network) -> "Editable":
         """Copies of the arrays."""
+        checked_network(network)
         W = [np.array(W, np.float64) for W in network.weights]
         b = [np.array(b, np.float64) for b in network.biases]
         return Editable(W, b, list(network.activations), network)
@@ -37,9 +38,10 @@ class Editable:
 
     def scale(self, layer: int, factors: Array) -> None:
         """Incoming weights and biases times c, outgoing weights divided by c."""
-        self.W[layer] = self.W[layer] * factors[:, None]
-        self.b[layer] = self.b[layer] * factors
-        self.W[layer + 1] = self.W[layer + 1] / factors
+        with np.errstate(over="ignore"):  # network() looks at what came out
+            self.W[layer] = self.W[layer] * factors[:, None]
+            self.b[layer] = self.b[layer] * factors
+            self.W[layer + 1] = self.W[layer + 1] / factors
 
     def flip(self, layer: int, signs: Array) -> None:
         """Change the signs of z, by sigma(-z) = factor sigma(z) + shift."""
@@ -59,7 +61,12 @@ class Editable:
     def network(self) -> Network:
         """The network, in the dtype of the one that it came from."""
         dtype = self.source.dtype
-        W, b = [W.astype(dtype) for W in self.W], [b.astype(dtype) for b in self.b]
+        with np.errstate(over="ignore"):
+            W, b = [W.astype(dtype) for W in self.W], [b.astype(dtype) for b in self.b]
+        given = (*self.source.weights, *self.source.biases)
+        finite = (np.isfinite(part).all() for part in (*W, *b))
+        if not all(finite) and all(np.isfinite(part).all() for part in given):
+            raise InvalidInput(f"parameters become too large for {dtype}; give smaller ones.")
         return Network(W, b, self.activations, self.source.output_activation)
 
 
@@ -136,6 +143,7 @@ def n_copies(network: Network) -> int:
     of sign; if no two units of a layer are copies of each other and none is 0. For tanh this is
     the whole group (Sussmann 1992); for relu and its like scaling adds a continuum.
     """
+    checked_network(network)
     signs = (2 if symmetry_of(a).flip is not None else 1 for a in network.activations)
     return math.prod(math.factorial(n) * s**n for n, s in zip(network.hidden, signs, strict=True))
 
@@ -156,8 +164,19 @@ def permutation_average(network: Network) -> Network:
     return changed.network()
 
 
+def checked_network(network: Network, name: str = "the network") -> Network:
+    """The network, or InvalidInput where it is none."""
+    if not isinstance(network, Network):
+        raise InvalidInput(
+            f"{name} is a {type(network).__name__}; it must be a Network (a construction has "
+            ".network)."
+        )
+    return network
+
+
 def hidden_layer(network: Network, layer: SupportsIndex) -> int:
     """The index of a hidden layer from 0, or InvalidInput."""
+    checked_network(network)
     n = len(network.hidden)
     try:
         k = operator.index(layer)

@@ -27,8 +27,9 @@ def numeral(value: Any, digits: int = 6) -> str:
         return _trimmed(f"{v:.{digits}f}", v)
     text = f"{v:.{digits - 1}e}"
     mantissa, _, exponent = text.partition("e")
-    short = _trimmed(mantissa, v / 10.0 ** int(exponent))
-    return f"{short}e{exponent}"
+    if math.isclose(float(text), v, rel_tol=SAME):
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{exponent}"
 
 
 def _trimmed(text: str, v: float) -> str:

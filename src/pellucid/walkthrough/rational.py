@@ -1,5 +1,6 @@
 """Networks whose numbers are fractions, so that a pass can be worked without rounding."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,6 +13,7 @@ from .._errors import InvalidInput
 from .._shapes import Array
 from ..network import Activation, Network
 
+LONG_EXPONENT = re.compile(r"[eE][+-]?0*[1-9]\d{3}")  # a power that would fill the memory
 READINGS = ("stored", "decimal")
 
 
@@ -109,6 +111,8 @@ def _fraction(value: Any, reading: str) -> Fraction:
         value = np.format_float_positional(value) if np.isfinite(value) else str(value)
     elif isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, str | Decimal) and LONG_EXPONENT.search(str(value)):
+        raise InvalidInput(f"{str(value)!r:.40} is out of the range of numbers; give smaller ones.")
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..likelihoods import Likelihood
 from ..network import Network
+from .rational import RationalNetwork
 from .worked import WorkedPass, check_form, worked_pass
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def worked_step(
     goes on from; `network` is then usually `previous.network`. The other arguments are those of
     `worked_pass` and `train`; `InvalidInput` is raised where they do not fit.
     """
-    if not isinstance(network, Network):
+    if isinstance(network, RationalNetwork):
         raise InvalidInput("a step is worked in floats; give RationalNetwork.rounded().")
     work = worked_pass(network, x, y, likelihood, feature_names=feature_names, classes=classes)
     if work.exact:
@@ -140,8 +141,14 @@ def worked_step(
     job = _job(work, optimizer, learning_rate, options)
     before = np.asarray(job.parameters)
     gradient = _flat(work.weight_gradients, work.bias_gradients)
-    after, first, second = _update(job, gradient, previous)
-    new = work.network.with_parameters(after)  # pyright: ignore[reportAttributeAccessIssue]  # a Network
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        after, first, second = _update(job, gradient, previous)
+        if not np.isfinite(after).all():
+            raise _too_far(optimizer, learning_rate)
+        new = work.network.with_parameters(after)  # pyright: ignore[reportAttributeAccessIssue]  # a Network
+        loss_after = float(work.likelihood.loss(new(work.x), work.y).mean())
+    if not np.isfinite(loss_after):
+        raise _too_far(optimizer, learning_rate)
     return WorkedStep(
         number=1 if previous is None else previous.number + 1,
         worked=work,
@@ -152,7 +159,15 @@ def worked_step(
         second=second + 0,
         update=after - before + 0,
         network=new,
-        loss_after=float(work.likelihood.loss(new(work.x), work.y).mean()),
+        loss_after=loss_after,
+    )
+
+
+def _too_far(optimizer: str, learning_rate: float) -> InvalidInput:
+    or_epsilon = "" if optimizer == "sgd" else ", or an epsilon above 0"
+    return InvalidInput(
+        f"a step of {optimizer} with learning_rate {learning_rate:g} leads to numbers that float64 "
+        f"cannot hold; choose a smaller learning rate{or_epsilon}."
     )
 
 
@@ -161,9 +176,15 @@ def _check(optimizer: str, numbers: dict[str, float], previous: WorkedStep | Non
         raise InvalidInput(f"optimizer is {optimizer!r:.40}; choose one of {', '.join(RULES)}.")
     limits = {"learning_rate": np.inf, "epsilon": np.inf, "weight_decay": np.inf}
     for name, value in numbers.items():
-        if name != "nesterov" and not 0 <= value < limits.get(name, 1.0):
+        number = isinstance(value, SupportsFloat)
+        if name != "nesterov" and not (number and 0 <= float(value) < limits.get(name, 1.0)):
             below = " and below 1" if name not in limits else ""
-            raise InvalidInput(f"{name} is {value:g}; it needs a finite number from 0{below}.")
+            told = f"{value:g}" if number else f"{value!r:.40}"
+            raise InvalidInput(f"{name} is {told}; it needs a finite number from 0{below}.")
+    if numbers["nesterov"] and not numbers["momentum"]:
+        raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
+    if previous is not None and not isinstance(previous, WorkedStep):
+        raise InvalidInput(f"previous is a {type(previous).__name__}; it must be a WorkedStep.")
     if previous is not None and previous.settings.optimizer != optimizer:
         raise InvalidInput(
             f"the previous step is one of {previous.settings.optimizer}, and this one of "

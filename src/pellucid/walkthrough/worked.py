@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from ..network import Activation, Network
 from .rational import RationalNetwork, activate, fractions, holds_fractions
 
 NOTATIONS = ("column", "row")
+TOO_LARGE = "numbers of this pass are too large for float64; give smaller inputs or weights."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +141,11 @@ def worked_pass(
     outputs. The recursion is that of Rumelhart, Hinton and Williams (1986). `InvalidInput` is
     raised where shapes or targets do not fit the network.
     """
+    if not isinstance(network, Network | RationalNetwork):
+        raise InvalidInput(
+            f"got a {type(network).__name__}; it must be a Network (a construction has .network)."
+        )
+    x, y = _rectangular(x, "x"), _rectangular(y, "y")
     if isinstance(network, Network) and holds_fractions(x):
         network = RationalNetwork.of(network)
     if isinstance(network, RationalNetwork):
@@ -150,12 +156,15 @@ def worked_pass(
     single = rows.ndim == 1
     rows = _checked_rows(rows, network.widths[0])
     d_out = network.widths[-1]
-    targets = np.asarray(y)
+    targets = y
     family = as_likelihood(likelihood or _usual(targets, d_out))
     targets = family.check_targets(_numbers(targets[None] if single else targets), d_out)
     if len(targets) != len(rows):
         raise InvalidInput(f"x has {len(rows)} rows and y has {len(targets)}; they must agree.")
-    found = _work(layers, rows, targets, family, None if rows.dtype != object else np.asarray(y))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _work(layers, rows, targets, family, y if rows.dtype == object else None)
+    if not _all_finite(found.values()):
+        raise InvalidInput(TOO_LARGE)
     names = {
         "feature_names": _names(feature_names, network.widths[0], "feature_names", "inputs"),
         "classes": _names(classes, max(2, d_out), "classes", "classes"),
@@ -169,10 +178,11 @@ def check_form(notation: str, digits: int, limit: int) -> None:
     """Refuse a notation, a number of digits or a limit that nothing can be written with."""
     if notation not in NOTATIONS:
         raise InvalidInput(f"notation is {notation!r:.40}; choose one of {', '.join(NOTATIONS)}.")
-    if not 2 <= digits <= 15:
-        raise InvalidInput(f"digits is {digits}; it needs a whole number from 2 to 15.")
-    if not 2 <= limit <= 1000:
-        raise InvalidInput(f"limit is {limit}; it needs a whole number from 2 to 1000.")
+    for name, value, most in (("digits", digits, 15), ("limit", limit, 1000)):
+        if not isinstance(value, SupportsIndex) or not 2 <= value.__index__() <= most:
+            raise InvalidInput(
+                f"{name} is {value!r:.40}; it needs a whole number from 2 to {most}."
+            )
 
 
 # ---- the work
@@ -275,6 +285,21 @@ def _real(values: Any) -> Array:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput("x must be an array of numbers with rows of equal length.") from None
+    except OverflowError:  # a fraction
+        raise InvalidInput(TOO_LARGE) from None
+
+
+def _rectangular(values: Any, name: str) -> Array:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInput(f"{name} must be an array with rows of equal length.") from None
+
+
+def _all_finite(found: Iterable[Any]) -> bool:
+    """Whether all numbers are; fractions are anyway."""
+    arrays = (a for value in found for a in (value if isinstance(value, tuple) else (value,)))
+    return all(np.isfinite(a).all() for a in map(np.asarray, arrays) if a.dtype != object)
 
 
 def _numbers(targets: Array) -> Array:
