@@ -12,6 +12,7 @@ from .._kernels.region_arrays import Pieces
 from .._shapes import Array
 from ..network import Network
 from ..regions.chain import Chain, chain_of
+from .certificate import as_fraction
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,13 +42,13 @@ class PiecewiseLinear:
 
     def pieces_on(self, low: SupportsFloat, high: SupportsFloat) -> int:
         """Number of linear pieces on [low, high]."""
-        a, b = _exact(low), _exact(high)
+        a, b = as_fraction(low), as_fraction(high)
         bends = zip(self.knots, pairwise(self.slopes), strict=True)
         return 1 + sum(a < t < b and s != r for t, (s, r) in bends)
 
     def __call__(self, x: SupportsFloat) -> Fraction:
         """The value at a float, an integer or a fraction, exactly."""
-        x = _exact(x)
+        x = as_fraction(x)
         i = bisect_right(self.knots, x)
         if i == 0:
             return self.values[0] + self.left_slope * (x - self.knots[0])
@@ -59,10 +60,6 @@ class PiecewiseLinear:
     def __repr__(self) -> str:
         n = self.n_pieces
         return f"PiecewiseLinear({n} piece{'s' if n > 1 else ''}, {len(self.knots)} knots)"
-
-
-def _exact(x: SupportsFloat) -> Fraction:
-    return Fraction(x) if isinstance(x, Fraction | int) else Fraction(float(x))
 
 
 def to_piecewise_linear(network: Network) -> PiecewiseLinear:
