@@ -232,15 +232,15 @@ def test_a_bound_that_varies_puts_knots_where_it_is_large():
     built = interpolate(
         np.exp,
         (0, 10),
-        1e-3,
+        1e-2,
         second_derivative_bound=lambda low, high: math.exp(high),
         knots="balanced",
     )
-    equal = interpolate(np.exp, (0, 10), 1e-3, second_derivative_bound=math.exp(10))
+    equal = interpolate(np.exp, (0, 10), 1e-2, second_derivative_bound=math.exp(10))
     assert built.certificate.kind == "proved"
     assert built.network.hidden[0] < equal.network.hidden[0] / 2
     x = np.linspace(0, 10, 5001)
-    assert np.abs(built(x[:, None])[:, 0] - np.exp(x)).max() <= 1e-3
+    assert np.abs(built(x[:, None])[:, 0] - np.exp(x)).max() <= 1e-2
     assert "given function" in built.certificate.how
 
 

@@ -89,7 +89,7 @@ def test_two_sigmoids(k, margin, measured, bound):
 def test_one_hidden_layer_cannot_vanish_outside_a_bounded_set():
     # fitted to the hat of the plane by least squares, it is right inside and far off outside
     rng = np.random.default_rng(0)
-    W, b = rng.normal(size=(400, 2)), rng.uniform(-1.5, 1.5, 400)
+    W, b = rng.normal(size=(200, 2)), rng.uniform(-1.5, 1.5, 200)
 
     def features(x):
         return np.column_stack([np.maximum(x @ W.T + b, 0), np.ones(len(x))])
@@ -97,7 +97,7 @@ def test_one_hidden_layer_cannot_vanish_outside_a_bounded_set():
     def hat(x):
         return np.maximum(1 - np.abs(x).max(axis=1), 0)
 
-    inside, outside = rng.uniform(-1.5, 1.5, (4000, 2)), rng.uniform(-9, 9, (4000, 2))
+    inside, outside = rng.uniform(-1.5, 1.5, (1500, 2)), rng.uniform(-9, 9, (1500, 2))
     a = np.linalg.lstsq(features(inside), hat(inside), rcond=None)[0]
     assert np.sqrt(np.mean((features(inside) @ a - hat(inside)) ** 2)) < 0.03
     assert np.abs(features(outside) @ a - hat(outside)).max() > 1

@@ -290,6 +290,9 @@ def test_regions_that_are_too_many_leave_it_undecided():
     found = equivalent(f, g, Box([-2, -2], [2, 2]), cells=3)
     assert found.answer == "undecided"
     assert "more cells" in found.how
+    enough = int(equivalent(f, g, Box([-2, -2], [2, 2])).how.split()[-2])
+    assert check(f, g, Box([-2, -2], [2, 2]), cells=enough) == "equal"
+    assert check(f, g, Box([-2, -2], [2, 2]), cells=enough - 1) == "undecided"
     assert "9 dimensions" in equivalent(*hidden_flip(9)).how
     assert check(*hidden_flip(5), Box([-1] * 5, [1] * 5)) == "equal"
 

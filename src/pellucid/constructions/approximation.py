@@ -10,14 +10,13 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array
 from ..regions import Box
-from .certificate import Certificate, Construction, rounded_up
+from .certificate import Certificate, Construction, off_chord, rounded_up
 from .checks import choice, positive, real, values_of, whole
-from .interpolation import chord_errors, interpolate
-from .kuhn import Grid, hat_layers, kuhn_network, least_units
+from .interpolation import interpolate
+from .kuhn import Grid, hat_layers, kuhn_network, least_units, moved_nodes
 from .ridges import CosineSum, ridge_network, units_for
 
 SAMPLES = 20_000  # random points at which an error is looked at
-SAFE = 1 + 2.0**-45  # more than what rounding takes away from a computed bound
 
 
 def approximate(
@@ -168,7 +167,7 @@ class _Triangulation:
 
     def _error(self, cells: tuple[int, ...]) -> float:
         if self.M is not None:
-            return float(chord_errors(self.M, Grid(self.box, cells).sides).sum()) * SAFE
+            return float(off_chord(self.M, Grid(self.box, cells).sides).sum())
         grid = Grid(self.box, cells)
         g = values_of(self.f, grid.points)
         return float(np.abs(grid.interpolate(g, self.sample) - self.wanted).max())
@@ -179,18 +178,21 @@ class _Triangulation:
         units = sum(len(layer.units) for layer in layers)
         if units > self.most:
             raise _too_many(goal, f"{units:,}", self.most)
-        network, rounding = kuhn_network(grid, values_of(self.f, grid.points), layers)
+        error, g = Fraction(self._error(cells)), values_of(self.f, grid.points)
+        network, rounding = kuhn_network(grid, g, layers)
+        if self.M is not None:
+            rounding += moved_nodes(grid, g, self.M)
         if goal is not None and rounding > goal / 2:
             raise _too_fine(goal)
-        bound = rounded_up(Fraction(self._error(cells)) + rounding)
+        bound = rounded_up(error + rounding)
         if self.M is None:
             kind, how = "sampled", f"largest error at {SAMPLES:,} random points"
         else:
             kind = "proved"
             how = f"second derivatives are at most {self.M:g} (given) in the spectral norm"
         how += (
-            f"; rounding of the weights moves it by at most {float(rounding):.2g}; the values of f "
-            "at the nodes, rounded to float64, are taken as exact"
+            f"; rounding of weights and nodes moves it by at most {float(rounding):.2g}; the "
+            "values of f at the nodes are taken as exact"
         )
         return Construction(network, Certificate(bound, kind, how))
 

@@ -3,15 +3,20 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
-from typing import Literal
+from numbers import Integral
+from typing import Literal, SupportsFloat
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from .._shapes import Array, Float
+from .._errors import InvalidInput
+from .._shapes import Array, Float, Float64
 from ..network import Network
 
 #: one step of rounding: a float64 operation is right up to this factor
 ROUNDING = 2.0**-53
+#: more than what some hundred roundings take away from a computed bound
+SAFE = 1 + 2.0**-45
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,29 @@ class Construction:
 def exact(how: str) -> Certificate:
     """The certificate of a network that is its target."""
     return Certificate(0.0, "exact", how, 0.0)
+
+
+def as_fraction(number: SupportsFloat) -> Fraction:
+    """A float, a whole number (NumPy's too) or a fraction, as it is."""
+    if isinstance(number, Integral):
+        return Fraction(int(number))
+    return number if isinstance(number, Fraction) else Fraction(float(number))
+
+
+def off_chord(
+    M: SupportsFloat | Float64[Array, " n"], h: Float64[Array, " n"]
+) -> Float64[Array, " n"]:
+    """M h^2 / 8 (no less): how far g is from its chord on cells of width h, if |g''| <= M."""
+    with np.errstate(over="ignore"):
+        bound = (M * h) * h / 8 * SAFE + 1e-290 * (np.asarray(M) > 0)  # h^2 may underflow
+    if not np.isfinite(bound).all():
+        raise InvalidInput("the bound on the error is too large for float64.")
+    return bound
+
+
+def rounded_down(number: Fraction) -> float:
+    """The largest float64 that is not above the number."""
+    return -rounded_up(-number) + 0.0
 
 
 def rounded_up(number: Fraction) -> float:

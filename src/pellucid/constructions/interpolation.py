@@ -9,15 +9,14 @@ import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float64
-from .certificate import Certificate, Construction, rounded_up
+from .certificate import SAFE, Certificate, Construction, off_chord, rounded_up
 from .checks import choice, interval_of, positive, real, values_of, whole
 from .piecewise import deviation, hinges_through
 
 SAMPLES = 15  # points in a cell at which its error is looked at
 CHUNK = 2**16  # cells at a time
 DENSE = 2001  # points in the worst cells, for the certificate
-LEAST = float(np.finfo(np.float64).tiny)  # below it, products lose digits
-SAFE = 1 + 2.0**-48  # more than what rounding takes away from a computed bound
+ENDLESS = 10.0**15  # more units than there can be
 
 #: a bound on |f''|: everywhere, or between low and high
 SecondDerivativeBound = SupportsFloat | Callable[[float, float], SupportsFloat]
@@ -95,7 +94,7 @@ class _Target:
             v = values_of(self.f, t)
             parts = [slice(i, i + CHUNK) for i in range(0, len(h), CHUNK)]
             return np.concatenate([self._sampled(t[:-1][p], h[p], v, p) for p in parts])
-        return chord_errors(self._curvature(t), h) * SAFE
+        return off_chord(self._curvature(t), h)
 
     def _curvature(self, t: Array) -> Array | float:
         if not callable(self.bound):
@@ -194,13 +193,6 @@ class _Target:
         return seen
 
 
-def chord_errors(M: Array | float, h: Array) -> Array:
-    """M h^2 / 8, also where h^2 underflows, and above 0 wherever M and h are."""
-    with np.errstate(over="ignore", under="ignore"):
-        bounds = np.square(np.sqrt(M) * h) / 8
-    return np.where((np.asarray(M) > 0) & (h > 0), np.maximum(bounds, LEAST), 0.0)
-
-
 def _within(target: _Target, place: Callable, tolerance: float, most: int) -> Construction:
     """The fewest units, or nearly, whose errors are within the tolerance."""
     N = _first_guess(target, place, tolerance)
@@ -213,7 +205,7 @@ def _within(target: _Target, place: Callable, tolerance: float, most: int) -> Co
 
     below, (built, over) = 0, attempt(N)
     while over > 1:
-        below, N = N, max(N + 1, math.ceil(N * math.sqrt(over)))
+        below, N = N, max(N + 1, _ceil(N * math.sqrt(over)))
         built, over = attempt(N)
     if isinstance(target.bound, float):
         return built  # the guess was the least
@@ -231,19 +223,21 @@ def _within(target: _Target, place: Callable, tolerance: float, most: int) -> Co
 def _first_guess(target: _Target, place: Callable, tolerance: float) -> int:
     if isinstance(target.bound, float):
         width = target.high - target.low
-        N = width * math.sqrt(target.bound / 8) / math.sqrt(tolerance) * (1 - 1e-12)
-        if math.isinf(N):
-            raise InvalidInput(f"a tolerance of {tolerance:g} is too small; choose a larger one.")
-        return max(1, math.ceil(N))
+        return _ceil(width * math.sqrt(target.bound / (8 * tolerance)) * (1 - 1e-12))
     e = target.errors(target.equal(256))
     balanced = place == target.balanced
     size = np.sqrt(e).sum() if balanced else 256 * math.sqrt(e.max())
-    return max(1, math.ceil(size / math.sqrt(tolerance)))
+    return _ceil(size / math.sqrt(tolerance))
+
+
+def _ceil(n: float) -> int:
+    return max(1, math.ceil(min(n, ENDLESS)))
 
 
 def _too_many(target: _Target, N: int, tolerance: float, most: int) -> InvalidInput:
     about = "" if isinstance(target.bound, float) else "about "
+    units = f"{about}{N:,}" if N < ENDLESS else "more than 10^15"
     return InvalidInput(
-        f"a tolerance of {tolerance:g} needs {about}{N:,} units, and at most {most:,} are allowed; "
+        f"a tolerance of {tolerance:g} needs {units} units, and at most {most:,} are allowed; "
         "choose a larger tolerance or a larger max_units."
     )

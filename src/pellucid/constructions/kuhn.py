@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
 from ..network import Network
 from ..regions import Box
@@ -36,13 +37,17 @@ class Grid:
         return np.array(list(product(*(range(n + 1) for n in self.cells))))
 
     @property
-    def points(self) -> Float64[Array, "nodes d"]:
-        """The nodes as inputs."""
-        axes = [
+    def axes(self) -> list[Array]:
+        """Where the nodes are along each input, rounded to float64."""
+        return [
             np.linspace(low, high, n + 1)
             for low, high, n in zip(self.box.low, self.box.high, self.cells, strict=True)
         ]
-        mesh = np.meshgrid(*axes, indexing="ij")
+
+    @property
+    def points(self) -> Float64[Array, "nodes d"]:
+        """The nodes as inputs."""
+        mesh = np.meshgrid(*self.axes, indexing="ij")
         return np.stack([axis.ravel() for axis in mesh], axis=1)
 
     @property
@@ -181,10 +186,29 @@ def kuhn_network(
     biases[0] = constants - weights[0] @ grid.box.low + 0.0
     off = _first_layer_error(grid, rows, constants, weights[0], biases[0])
     network = Network([*weights, g[None]], [*biases, [0]], ["relu"] * len(layers))
-    # Forms of the k-th layer are off by 2 3^(k - 1) `off` at most, a hat by two of them; no more
-    # than 3^d hats meet at a point.
-    hats = 4 * 3 ** (len(layers) - 2) * 3**d
+    # Forms of the k-th layer are off by 2 3^(k - 1) `off` at most, a hat by two of them. A hat is
+    # not 0, as it is or should be, only where its node is within 1 + off of u along every input.
+    off = off * 4 * 3 ** (len(layers) - 2)
+    hats = min((3 + math.floor(2 * off)) ** d, grid.n_nodes)
     return network, off * hats * Fraction(float(np.abs(g).max()))
+
+
+def moved_nodes(grid: Grid, g: Float64[Array, " nodes"], M: float) -> Fraction:
+    """How far values of f may be from those at the true nodes, as the points are rounded.
+
+    Somewhere on an edge of a cell df/dx_i is the slope of g along it, and near its ends no more
+    than M times the length of two diagonals away from that.
+    """
+    total, spread = Fraction(0), Fraction(float(g.max())) - Fraction(float(g.min()))
+    bend = 2 * Fraction(M) * Fraction(float(grid.sides.sum()))
+    for n, axis in zip(grid.cells, grid.axes, strict=True):
+        low, high = Fraction(float(axis[0])), Fraction(float(axis[-1]))
+        side = (high - low) / n
+        moved = max(abs(Fraction(x) - low - k * side) for k, x in enumerate(axis.tolist()))
+        if not 2 * moved < side:
+            raise InvalidInput(f"{n:,} cells from {axis[0]:g} to {axis[-1]:g} are too narrow.")
+        total += moved * (spread / (side - 2 * moved) + bend)
+    return total
 
 
 def _first_layer_error(grid: Grid, rows: Array, constants: Array, W: Array, b: Array) -> Fraction:

@@ -12,7 +12,7 @@ from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..network import Network
 from ..regions.exact import Dyadic
-from .certificate import Certificate, Construction, exact, rounded_up
+from .certificate import Certificate, Construction, as_fraction, exact, rounded_up
 from .checks import numbers, real
 from .reading import PiecewiseLinear, to_piecewise_linear
 
@@ -101,8 +101,8 @@ def from_piecewise_linear(
         raise InvalidInput("got one knot; give two or more, or a right_slope.")
     hinges = hinges_through(t, v, left, right)
     network = hinges.network()
-    given = [_fraction(k) for k in knots], [_fraction(u) for u in values]
-    slopes = _fraction(left_slope), None if right_slope is None else _fraction(right_slope)
+    given = [as_fraction(k) for k in knots], [as_fraction(u) for u in values]
+    slopes = as_fraction(left_slope), None if right_slope is None else as_fraction(right_slope)
     stored = [list(map(Fraction, array.tolist())) for array in (t, v)]
     if [*given] == stored:
         gap = deviation(hinges, t, v)
@@ -129,9 +129,3 @@ def _largest_gap(f: PiecewiseLinear, g: PiecewiseLinear) -> Fraction:
     inner = f.knots[bisect_left(f.knots, low) :]
     points = {*g.knots, *(t for t in inner if t <= high)}
     return max(abs(f(t) - g(t)) for t in points)
-
-
-def _fraction(number: SupportsFloat) -> Fraction:
-    if isinstance(number, Fraction | int):
-        return Fraction(number)
-    return Fraction(float(number))

@@ -12,6 +12,7 @@ from .._kernels.region_arrays import Pieces
 from .._shapes import Array
 from ..network import Network
 from ..regions.chain import Chain, chain_of
+from .certificate import as_fraction
 from .checks import real, whole
 
 
@@ -65,7 +66,8 @@ class PiecewiseLinear:
 
 
 def _exact(x: SupportsFloat, name: str) -> Fraction:
-    return Fraction(x) if isinstance(x, Fraction | int) else Fraction(real(x, name))
+    real(x, name)
+    return as_fraction(x)
 
 
 def to_piecewise_linear(network: Network, *, max_knots: SupportsIndex = 100_000) -> PiecewiseLinear:

@@ -11,11 +11,17 @@ from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..network import Network
 from ..regions import Box
-from .certificate import ROUNDING, Certificate, Construction, rounded_up
+from .certificate import (
+    ROUNDING,
+    SAFE,
+    Certificate,
+    Construction,
+    off_chord,
+    rounded_down,
+    rounded_up,
+)
 from .checks import numbers
 from .piecewise import deviation, hinges_through
-
-SAFE = 1 + 2.0**-45  # more than what rounding takes away from a computed bound
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -56,7 +62,8 @@ class CosineSum:
     def hessian_bound(self) -> float:
         """A bound on the spectral norm of the second derivatives: sum |c_k| (2 pi |w_k|)^2."""
         squares = (2 * np.pi) ** 2 * np.square(self.frequencies).sum(axis=1)
-        return float(np.abs(self.amplitudes) @ squares) * SAFE
+        rounding = SAFE + self.frequencies.size * ROUNDING
+        return float(np.abs(self.amplitudes) @ squares) * rounding
 
     def __repr__(self) -> str:
         m, d = self.frequencies.shape
@@ -85,7 +92,7 @@ def _sizes(f: CosineSum, box: Box) -> Float64[Array, " m"]:
 def ridge_network(f: CosineSum, box: Box, units: list[int]) -> Construction:
     """Each cosine interpolated along its own direction; units 0 for a term that is constant."""
     W, b, a, start = [], [], [], Fraction(0)
-    error, rounding = 0.0, Fraction(0)
+    error = rounding = Fraction(0)
     for c, w, phase, N in zip(f.amplitudes, f.frequencies, f.phases, units, strict=True):
         low, high = _range(w, box)
         t = np.linspace(low, high, max(N, 1) + 1) if low < high else np.array([low])
@@ -99,7 +106,8 @@ def ridge_network(f: CosineSum, box: Box, units: list[int]) -> Construction:
             b.append(-hinges.t)
             a.append(hinges.a)
             rounding += deviation(hinges, t, v)
-            error += abs(c) * (2 * np.pi * float(np.diff(t).max())) ** 2 / 8
+            angle = 2 * np.pi * np.diff(t).max(keepdims=True)
+            error += Fraction(off_chord(abs(c), angle)[0])
     c0 = float(start)
     rounding += abs(Fraction(c0) - start)
     if not a:
@@ -107,7 +115,7 @@ def ridge_network(f: CosineSum, box: Box, units: list[int]) -> Construction:
     else:
         output = np.concatenate(a)[None]
         network = Network([np.concatenate(W), output], [np.concatenate(b), [c0]], ["relu"])
-    bound = rounded_up(Fraction(error * SAFE) + rounding)
+    bound = rounded_up(error + rounding)
     how = (
         "each cosine interpolated along its direction, at most |c| (2 pi h)^2 / 8 each for cells "
         f"of width h in w x, and {float(rounding):.2g} for rounding"
@@ -120,4 +128,4 @@ def _range(w: Array, box: Box) -> tuple[float, float]:
     sides = zip(w.tolist(), box.low.tolist(), box.high.tolist(), strict=True)
     ends = [sorted(Fraction(v) * Fraction(x) for x in (a, b)) for v, a, b in sides]
     low, high = (sum((end[i] for end in ends), Fraction(0)) for i in (0, 1))
-    return -rounded_up(-low), rounded_up(high)
+    return rounded_down(low), rounded_up(high)

@@ -7,7 +7,7 @@ from typing import SupportsFloat, SupportsIndex
 
 from .._errors import InvalidInput
 from ..regions.bounds import most_on_a_line
-from .certificate import rounded_up
+from .certificate import rounded_down
 from .checks import real, whole
 
 
@@ -20,7 +20,7 @@ def sawtooth_distance_bound(k: SupportsIndex, pieces: SupportsIndex) -> float:
     1/8 + 2^(-k - 1), twice the 1/16 that is often given.
     """
     k, p = whole(k, "k", 1), whole(pieces, "pieces", 1)
-    return -rounded_up(-Fraction(max(0, 2 ** (k - 1) - p + 1), 2 ** (k + 1))) + 0.0
+    return rounded_down(Fraction(max(0, 2 ** (k - 1) - p + 1), 2 ** (k + 1)))
 
 
 def width_needed(k: SupportsIndex, L: SupportsIndex, distance: SupportsFloat | None = None) -> int:

@@ -174,7 +174,17 @@ def room(activation: Activation, bound: float) -> tuple[float, float]:
     if len(kinks) < 2:  # a kink is at 0
         return 1.0, power if kinks else 0.0
     low, high = kinks
-    return 2.0 ** (math.frexp(high - low)[1] - 3) / power, low + (high - low) / 2
+    middle = low + (high - low) / 2
+    least = min(middle - low, high - middle)  # `middle` is rounded, and may be one of the ends
+    scale = 0.0
+    if 0 < least < math.inf:
+        scale = min(2.0 ** (math.frexp(least)[1] - 2) / power, 1.0)
+    if scale < 1e-300:
+        raise InvalidInput(
+            f"the ends of {activation} lie too close together, or too far apart, for the values of "
+            "another network to pass between them; use networks with the same activations."
+        )
+    return scale, middle
 
 
 def pieces_of(activation: Activation) -> Pieces:

@@ -1,6 +1,6 @@
 """One network for all the parameters that order, scale, sign and idle units make of it."""
 
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import SupportsFloat
 
 import numpy as np
@@ -104,7 +104,7 @@ def _normalise(form: Editable, k: int, activation: Activation) -> None:
 
 def _lengths(rows: Array) -> Float64[Array, " n"]:
     """Euclidean lengths, without overflow; powers of two pass unchanged."""
-    unit = 2.0 ** np.frexp(np.abs(rows).max(axis=1))[1].astype(np.float64)
+    unit = 2.0 ** (np.frexp(np.abs(rows).max(axis=1))[1] - 1.0)
     return unit * np.sqrt(((rows / unit[:, None]) ** 2).sum(axis=1))
 
 
@@ -118,18 +118,9 @@ def _signs(rows: Array) -> Float64[Array, " n"]:
 def _sort_and_merge(form: Editable, k: int, near: float) -> None:
     rows = np.column_stack([form.W[k], form.b[k]])
     room = near * np.maximum(1.0, np.abs(rows).max(axis=1, initial=0.0))
-    table = rows.tolist()
-
-    def compare(i: int, j: int) -> int:
-        close = max(room[i], room[j])
-        for x, y in zip(table[i], table[j], strict=True):
-            if abs(x - y) > close:
-                return -1 if x < y else 1
-        return 0
-
-    order = sorted(range(len(table)), key=cmp_to_key(compare))
+    compare = partial(_compare, rows.tolist(), room.tolist())
     groups: list[list[int]] = []
-    for i in order:
+    for i in sorted(range(len(rows)), key=cmp_to_key(compare)):
         if groups and compare(groups[-1][0], i) == 0:
             groups[-1].append(i)
         else:
@@ -143,6 +134,15 @@ def _sort_and_merge(form: Editable, k: int, near: float) -> None:
         joint[:, i] = np.where(cancels, 0.0, total) if len(group) > 1 else total
     first = np.array([group[0] for group in groups], int)
     form.W[k], form.b[k], form.W[k + 1] = form.W[k][first], form.b[k][first], joint
+
+
+def _compare(table: list[list[float]], room: list[float], i: int, j: int) -> int:
+    """Which of two rows comes first; 0 where all their numbers are nearer than their room."""
+    close = max(room[i], room[j])
+    for x, y in zip(table[i], table[j], strict=True):
+        if abs(x - y) > close:
+            return -1 if x < y else 1
+    return 0
 
 
 def _finished(form: Editable) -> Network:

@@ -28,6 +28,7 @@ LARGEST = float(np.finfo(np.float64).max)
 CELLS = 100_000
 #: above this many dimensions cells have too many corners
 MOST_DIMENSIONS = 8
+LARGEST = float(np.finfo(np.float64).max)
 #: monotone, so that equal outputs have equal pre-activations: name -> whether, by parameters
 INJECTIVE = {
     "identity": lambda: True,
@@ -45,7 +46,8 @@ class Equivalence:
     `answer` is "equal" or "different", which are proved, or "undecided". For different networks
     `exact_point` is a point of the domain at which they differ, found in rational numbers, `point`
     is the same in float64 (rounded, where no point of float64 was found to show it), and
-    `difference` is the largest |f_k - g_k| there. `how` says what the answer rests on.
+    `difference` is the largest |f_k - g_k| there, of the logits where those are compared. `how`
+    says what the answer rests on.
     """
 
     answer: str
@@ -172,19 +174,16 @@ def _first_difference(
             p, gap = _in_float64(f, g, domain, p, gap)
             x = to_input(domain, p)
             how = "outputs differ at a point, in rational numbers"
-            return Equivalence(
-                "different", np.array([_rounded(v) for v in x]), how, x, _size(max(gap))
-            )
+            return Equivalence("different", _floats(x), how, x, _size(max(gap)))
     return None
 
 
 def _in_float64(f: ExactLayers, g: ExactLayers, domain: Domain, p: Point, gap: list):
     """A point of float64 beside this one, if one of three shows the difference too."""
-    near = np.array([_rounded(v) for v in p])
+    near = _floats(p)
     low, high = np.maximum(domain.low, -LARGEST), np.minimum(domain.high, LARGEST)
-    for towards in (near, np.full_like(near, np.inf), np.full_like(near, -np.inf)):
-        with np.errstate(over="ignore"):  # beside the largest
-            beside = fractions(np.clip(np.nextafter(near, towards), low, high))
+    for towards in (near, np.full_like(near, LARGEST), np.full_like(near, -LARGEST)):
+        beside = fractions(np.clip(np.nextafter(near, towards), low, high))
         there = (
             gap if beside == p else [abs(x - y) for x, y in zip(f(beside), g(beside), strict=True)]
         )
@@ -193,12 +192,13 @@ def _in_float64(f: ExactLayers, g: ExactLayers, domain: Domain, p: Point, gap: l
     return p, gap
 
 
-def _rounded(number: Fraction) -> float:
-    """The nearest float64, for numbers beyond the largest too."""
-    return float(min(max(number, -Fraction(LARGEST)), Fraction(LARGEST)))
+def _floats(p: Point) -> Float64[Array, " d"]:
+    """The nearest numbers of float64; the largest where all are nearer to 0."""
+    reach = Fraction(LARGEST)
+    return np.array([float(max(-reach, min(v, reach))) for v in p])
 
 
-def _size(gap) -> float:
+def _size(gap: Fraction) -> float:
     """A fraction as a float; the least above 0 where it underflows."""
     try:
         return float(gap) or float(np.nextafter(0.0, 1.0))

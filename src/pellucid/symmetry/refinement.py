@@ -29,27 +29,27 @@ from .zero_maps import zero_maps
 
 @dataclass(frozen=True)
 class Refinement:
-    """What the cells say: `equal`, `complete` (all cells were seen), and where to look if not."""
+    """What the cells say: `equal` (proved on all of them), and where to look if not."""
 
     equal: bool
-    complete: bool
     n_cells: int
     points: Iterator[Point]  # of the domain's coordinates; one of them shows a difference
 
 
 def refine(a: Network, b: Network, domain: Domain, limit: int) -> Refinement:
-    """Compare f and g on at most about `limit` cells. Raises InvalidInput where sizes overflow."""
-    n, complete = 0, True
+    """Compare f and g on at most `limit` cells. Raises InvalidInput where sizes overflow."""
+    n = 0
     for joint, place in _joints(a, b, domain):
+        if n >= limit:
+            return Refinement(False, n, iter(()))
         regions = linear_regions(joint, place, limit=limit - n)
         n += len(regions)
         row = _first_nonzero(regions)
         if row is not None:
-            return Refinement(False, complete, n, _points(regions, row, isinstance(domain, Space)))
-        complete = regions.complete and regions.certified
-        if not complete or n >= limit:
-            return Refinement(False, False, n, iter(()))
-    return Refinement(True, complete, n, iter(()))
+            return Refinement(False, n, _points(regions, row, isinstance(domain, Space)))
+        if not (regions.complete and regions.certified):
+            return Refinement(False, n, iter(()))
+    return Refinement(True, n, iter(()))
 
 
 def _joints(a: Network, b: Network, domain: Domain) -> Iterator[tuple[Network, Domain]]:
@@ -70,9 +70,10 @@ def _first_nonzero(regions: LinearRegions) -> int | None:
     packed, chain, domain = regions._get("packed_patterns"), regions._chain, regions.domain
     if not len(packed):
         return None
-    maps = compose(chain, domain, packed)
-    size = np.maximum(np.abs(maps.slope).max(axis=(1, 2)), np.abs(maps.intercept).max(axis=1))
-    error = rounding(chain, domain, maps.norms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        maps = compose(chain, domain, packed)
+        size = np.maximum(np.abs(maps.slope).max(axis=(1, 2)), np.abs(maps.intercept).max(axis=1))
+        error = rounding(chain, domain, maps.norms)
     clear = np.flatnonzero(size > 2 * error)
     if len(clear):
         return int(clear[np.argmax(size[clear])])

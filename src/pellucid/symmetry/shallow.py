@@ -144,9 +144,8 @@ def candidates(difference: Hinges, domain: Domain, seed: int) -> Iterator[Point]
             yield (*middle[:i], (middle[i] + high[i]) / 2, *middle[i + 1 :])
         return
     while True:
-        start, end = (_random_point(rng, low, high, corner) for corner in _corners(row, low, high))
-        if _value(row, start) < 0 < _value(row, end):
-            yield from _beside_kink(difference, row, start, end)
+        start, end = (_beside(rng, row, low, high, corner) for corner in _corners(row, low, high))
+        yield from _beside_kink(difference, row, start, end)
 
 
 def _bounds(domain: Domain, row: Row | None) -> tuple[Point, Point]:
@@ -167,16 +166,17 @@ def _corners(row: Row, low: Point, high: Point) -> Iterator[list[Fraction | None
         ]
 
 
-def _random_point(
-    rng: np.random.Generator, low: Point, high: Point, corner: list[Fraction | None]
+def _beside(
+    rng: np.random.Generator, row: Row, low: Point, high: Point, corner: list[Fraction | None]
 ) -> Point:
-    """A point between a corner and a random point inside, near the corner every now and then."""
-    share = Fraction(1, 2 ** int(rng.integers(0, 64)))
-    point = []
-    for a, b, c in zip(low, high, corner, strict=True):
-        inside = a + (b - a) * Fraction(int(rng.integers(1, 2**20)), 2**20)
-        point.append(inside if c is None else c + share * (inside - c))
-    return tuple(point)
+    """A random point inside, drawn to a corner until it is on the corner's side of u p + t = 0."""
+    share = [Fraction(int(n), 2**20) for n in rng.integers(1, 2**20, len(low) + 1)]
+    inside = [a + (b - a) * s for a, b, s in zip(low, high, share, strict=False)]
+    ends = [p if c is None else c for p, c in zip(inside, corner, strict=True)]
+    there, here = _value(row, tuple(ends)), _value(row, tuple(inside))
+    most = there / (there - here) if there * here < 0 else Fraction(1)
+    s = most * share[-1]
+    return tuple(c + s * (p - c) for c, p in zip(ends, inside, strict=True))
 
 
 def _value(row: Row, p: Point) -> Fraction:

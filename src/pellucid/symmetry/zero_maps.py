@@ -78,10 +78,10 @@ def _shift(values: Array) -> int:
 
 
 def _floats(table: Dyadic) -> Array:
-    """Upper bounds of the sizes, as floats."""
-    return np.array(
-        [[math.ldexp(1.0, abs(v).bit_length() - table.shift) for v in row] for row in table.numbers]
-    )
+    """Upper bounds of the sizes, as floats; inf above them all."""
+    bits = [[abs(v).bit_length() - table.shift for v in row] for row in table.numbers]
+    with np.errstate(over="ignore"):
+        return np.ldexp(1.0, np.array(bits))
 
 
 @cache
