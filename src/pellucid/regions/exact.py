@@ -57,15 +57,19 @@ class Dyadic:
         return (self.shift - zeros, *(number >> zeros for number in flat))
 
 
+def coordinates_to_input(domain: Domain) -> Dyadic:
+    """The table [A | o], (d_in, d + 1), with x = A p + o: exactly."""
+    rest = np.concatenate([domain.rest, np.zeros((1, domain.d_in))])
+    return Dyadic.of(np.concatenate([domain.axes, domain.origin[None]]).T) + Dyadic.of(rest.T)
+
+
 class ExactMaps:
     """Composes the maps of single regions exactly, under their patterns."""
 
     def __init__(self, chain: Chain, domain: Domain):
         self.chain = chain
         d = domain.dimension
-        rounded = np.concatenate([domain.axes, domain.origin[None]])
-        rest = np.concatenate([domain.rest, np.zeros((1, domain.d_in))])
-        self.inputs = Dyadic.of(rounded.T) + Dyadic.of(rest.T)  # (d_in, d + 1)
+        self.inputs = coordinates_to_input(domain)
         self.slopes = [Dyadic.of(np.array(p.slopes)) for p in chain.pieces]
         self.weights = [Dyadic.of(W) for W in (*chain.weights, chain.output_weight)]
         self.biases = [

@@ -11,7 +11,7 @@ from .._kernels.region_arrays import PIECES, Pieces
 from .._shapes import Array
 from ..network import Activation, Network
 from ..regions.domains import Domain
-from ..regions.exact import Dyadic
+from ..regions.exact import Dyadic, coordinates_to_input
 
 Point = tuple[Fraction, ...]
 
@@ -36,14 +36,7 @@ class ExactLayers:
         q = math.lcm(*(v.denominator for v in x))
         H = Dyadic(np.array([[v.numerator * (q // v.denominator)] for v in x], object), 0)  # q h
         for table, pieces in zip(self.tables, self.pieces, strict=False):
-            Z = _affine(table, H, q)
-            number = np.zeros(len(Z.numbers), np.int64)
-            for kink in pieces.kinks:
-                s = Z.numbers if not kink else (Z + _constants([-kink], q)).numbers
-                number += np.array([v > 0 for v in s.ravel().tolist()], bool)
-            H = Dyadic.of(np.array(pieces.slopes)[number][:, None]) * Z
-            if any(pieces.intercepts):
-                H = H + _constants(np.array(pieces.intercepts)[number], q)
+            H = activated(_affine(table, H, q), pieces, q)
         out = _affine(self.tables[-1], H, q)
         unit = q * Fraction(2) ** out.shift
         return tuple(Fraction(v) / unit for v in out.numbers.ravel().tolist())
@@ -71,12 +64,6 @@ def exact_layers(network: Network, domain: Domain | None = None) -> ExactLayers:
     return ExactLayers(tuple(tables), tuple(activations))
 
 
-def coordinates_to_input(domain: Domain) -> Dyadic:
-    """The table [A | o] with x = A p + o: exactly."""
-    rest = np.concatenate([domain.rest, np.zeros((1, domain.d_in))])
-    return Dyadic.of(np.concatenate([domain.axes, domain.origin[None]]).T) + Dyadic.of(rest.T)
-
-
 def to_input(domain: Domain | None, p: Sequence[Fraction]) -> Point:
     """The point of the input space with rational coordinates p: exactly."""
     if domain is None or domain.is_coordinate:
@@ -91,6 +78,16 @@ def compose(after: Dyadic, before: Dyadic) -> Dyadic:
     last = np.zeros(product.numbers.shape, int).astype(object)
     last[:, -1] = after.numbers[:, -1]
     return product + Dyadic(last, after.shift)
+
+
+def activated(Z: Dyadic, pieces: Pieces, q: int = 1) -> Dyadic:
+    """q sigma(z), from q z in a column: exactly."""
+    number = np.zeros(len(Z.numbers), np.int64)
+    for kink in pieces.kinks:
+        s = Z.numbers if not kink else (Z + _constants([-kink], q)).numbers
+        number += np.array([v > 0 for v in s.ravel().tolist()], bool)
+    H = Dyadic.of(np.array(pieces.slopes)[number][:, None]) * Z
+    return H + _constants(np.array(pieces.intercepts)[number], q) if any(pieces.intercepts) else H
 
 
 def fractions(values: Array) -> Point:

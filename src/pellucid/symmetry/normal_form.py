@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from .._kernels.region_arrays import PIECES, Pieces
+from .._kernels.region_arrays import PIECES
 from ..network import Activation
 from ..regions.exact import Dyadic
-from .exact_layers import ExactLayers
+from .exact_layers import ExactLayers, activated
 from .table import symmetry_of
 
 
@@ -52,7 +52,7 @@ def _layer(table: Dyadic, after: Dyadic, activation: Activation) -> tuple[Dyadic
         fixed = ~rows[:, :-1].astype(bool).any(axis=1)
         if fixed.any():
             pieces = PIECES[activation.name](*activation.parameters)
-            values = _values(Dyadic(rows[fixed, -1:], table.shift), pieces)
+            values = activated(Dyadic(rows[fixed, -1:], table.shift), pieces)
             bias = bias + Dyadic(columns.numbers[:, fixed], columns.shift) @ values
             rows, columns = rows[~fixed], Dyadic(columns.numbers[:, ~fixed], columns.shift)
     if symmetry.flip is not None and len(rows):
@@ -91,16 +91,6 @@ def _beside(columns: Dyadic, bias: Dyadic) -> Dyadic:
     shift = max(columns.shift, bias.shift)
     parts = [x.numbers * 2 ** (shift - x.shift) for x in (columns, bias)]
     return Dyadic(np.concatenate(parts, axis=1), shift)
-
-
-def _values(z: Dyadic, pieces: Pieces) -> Dyadic:
-    """The activation of constants (n, 1): exactly."""
-    number = np.zeros(len(z.numbers), np.int64)
-    for kink in pieces.kinks:
-        s = z + Dyadic.of(np.full((1, 1), -kink))
-        number += np.array([v > 0 for v in s.numbers.ravel().tolist()], bool)
-    slopes, intercepts = (np.array(x)[number][:, None] for x in (pieces.slopes, pieces.intercepts))
-    return Dyadic.of(slopes) * z + Dyadic.of(intercepts)
 
 
 def _sign(row: list[int]) -> int:

@@ -14,9 +14,8 @@ import numpy as np
 from .._shapes import Array, Bool
 from ..regions.chain import Chain
 from ..regions.domains import Domain
-from ..regions.exact import Dyadic, ExactMaps
+from ..regions.exact import Dyadic, ExactMaps, coordinates_to_input
 from ..regions.maps import bits_of, piece_numbers
-from .exact_layers import coordinates_to_input
 
 #: primes lie between 2^19 and 2^20; with up to WIDEST terms of 3 p^2, sums are below 2^53
 BITS, WIDEST = 19, 2000
