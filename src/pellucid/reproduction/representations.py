@@ -58,6 +58,13 @@ def without(network: Network, unit: int) -> Network:
     return Network(W, network.biases, network.activations)
 
 
+def pure(h: Float64[Array, "n width"], directions: Float64[Array, "width k"]) -> float:
+    """Share of directions whose 50 top inputs of 4,000 are of one class, but for two at most."""
+    top = np.argsort(-(h @ directions), axis=0, kind="stable")[:50]
+    of_one = spirals(4000, seed=1).y[top].mean(axis=0)
+    return float((np.abs(of_one - 0.5) >= 0.46).mean())
+
+
 def correct(network: Network) -> float:
     """Share of 4,000 fresh points."""
     fresh = spirals(4000, seed=1)
@@ -71,13 +78,20 @@ def agreement(a: Network, b: Network) -> float:
 
 
 def run() -> Outcome:
-    """Probes by layer, similarity and distance across seeds, and ablations."""
+    """Probes by layer, similarity and distance across seeds, ablations, and top inputs.
+
+    The inputs that excite a unit most look alike, but so do those of a random direction among the
+    units (Szegedy et al. 2014).
+    """
     first = networks()[0]
     pairs = zip(layers(first, 0, 600), layers(first, 1, 4000), strict=True)
     last = [layers(network, 1, 1000)[-1] for network in networks()]
     unlike = layers(first, 1, 1000)[0]
     theta = [network.parameters() for network in networks()]
     size = float(np.mean([np.linalg.norm(t) for t in theta]))
+    h = layers(first, 1, 4000)[-1]
+    live = np.eye(HIDDEN[-1])[:, (h > 0).any(axis=0)]
+    random = np.random.default_rng(0).normal(size=(HIDDEN[-1], 1000))
     ablated = [correct(without(first, i)) for i in range(HIDDEN[-1])]
     values = {
         "probe": [probe(h, fresh) for h, fresh in pairs],
@@ -87,5 +101,6 @@ def run() -> Outcome:
         "distance": float(np.linalg.norm(theta[0] - theta[1])) / size,
         "median_loss": correct(first) - float(np.median(ablated)),
         "worst_loss": correct(first) - min(ablated),
+        "pure": [pure(h, live), pure(h, random)],
     }
     return Outcome(values)
