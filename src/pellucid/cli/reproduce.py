@@ -126,7 +126,8 @@ def _summary(screen: "Console", found: "Reproduction", out: Path | None) -> None
     if left:
         screen.print(f"{left} were not computed; their rows say why.")
     if out is not None:
-        screen.print(f"{len(found.files)} files in {visible_path(out)}.")
+        n = len(found.files)
+        screen.print(f"{n} file{'s' if n != 1 else ''} in {visible_path(out)}.")
 
 
 def _list(screen: "Console") -> None:
