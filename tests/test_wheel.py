@@ -1,5 +1,6 @@
 """The wheel has all it needs: it runs the main job where no compiler can be found."""
 
+import fcntl
 import json
 import os
 import site
@@ -16,11 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """A wheel built from the sources, as `pip wheel .` builds it."""
+    """A wheel built from the sources, as `pip wheel .` builds it; compiled files are taken over.
+
+    The lock is for workers that come here at one time.
+    """
     folder = tmp_path_factory.mktemp("wheel")
     build = ["-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "--quiet"]
-    options = ["--wheel-dir", str(folder), f"--config-settings=build-dir={folder / 'build'}"]
-    subprocess.run([sys.executable, *build, *options], check=True)
+    (ROOT / "build").mkdir(exist_ok=True)
+    with (ROOT / "build" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run([sys.executable, *build, "--wheel-dir", str(folder)], check=True)
     (path,) = folder.glob("*.whl")
     return path
 
