@@ -36,17 +36,24 @@ def in_turn(
     """Time the programs, one after the other, so many times.
 
     Each is run once before, to warm up, if that is not in `warm`; one that took longer than
-    `patience` then is not run again. Short ones are called as often as it takes, and once more
-    before each timing: after another program's long run memory and caches are cold.
+    `patience` then is not run again. Short ones are called as often as it takes, and for
+    longer before each timing: after another program's long run memory and caches are cold.
     """
     first = {name: (warm or {}).get(name) or once(of) for name, of in programs.items()}
     slow = {name for name, timed in first.items() if timed.seconds > patience or not repeats}
     times = {name: [timed.seconds] if name in slow else [] for name, timed in first.items()}
     for _ in range(repeats):
         for name in [name for name in programs if name not in slow]:
-            calls = 1
-            if first[name].seconds < SHORT:
-                calls = max(1, int(SHORTEST / once(programs[name]).seconds))
+            calls = calls_to_warm(programs[name]) if first[name].seconds < SHORT else 1
             taken = [once(programs[name]).seconds for _ in range(calls)]
             times[name].append(statistics.fmean(taken))
     return {name: Timed(statistics.median(times[name]), first[name].result) for name in programs}
+
+
+def calls_to_warm(program: Callable[[], Any]) -> int:
+    """Call it for as long as one measurement takes; the calls that such a time then holds."""
+    end = time.perf_counter() + 5 * SHORTEST
+    last = once(program).seconds
+    while time.perf_counter() < end:
+        last = once(program).seconds
+    return max(1, int(SHORTEST / last))
