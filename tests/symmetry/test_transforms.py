@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from symmetry.symmetric import normal_network
 
 import pellucid
@@ -134,7 +135,6 @@ def test_an_average_acts_as_one_unit():
 
 
 def test_the_twin_of_the_chapter_is_as_far_away_as_printed():
-    torch = pytest.importorskip("torch")
     f = initialize([3, 5, 1], scheme="torch", seed=0)
     torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1))

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from walkthrough import lesson, reading
@@ -249,7 +250,6 @@ def test_it_is_the_backward_pass_of_the_network(activation):
 
 
 def test_it_is_autograds_gradient():
-    torch = pytest.importorskip("torch")
     net = initialize([3, 6, 4, 1], "gelu", seed=2, dtype="float64", output_activation="tanh")
     X, y = np.random.default_rng(0).normal(size=(4, 3)), np.array([0.3, -0.2, 0.1, 0.9])
     module = net.to_torch().double()

@@ -123,12 +123,7 @@ def train_by(
         X[rows],
         in_unit[rows],
         likelihood=head,
-        activation=recipe.activation,
-        optimizer=recipe.optimizer,
-        learning_rate=recipe.learning_rate,
-        weight_decay=recipe.weight_decay,
-        steps=recipe.steps,
-        batch_size=recipe.batch_size,
+        **recipe.settings,
         seed=seed,
         threads=threads,
     )

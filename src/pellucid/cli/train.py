@@ -96,12 +96,7 @@ def _train(table: "Table", recipe: "Recipe", seed: int, threads: int | None, out
         [X.shape[1], *recipe.hidden, problem.d_out],
         X[rows],
         y[rows],
-        activation=recipe.activation,
-        optimizer=recipe.optimizer,
-        learning_rate=recipe.learning_rate,
-        weight_decay=recipe.weight_decay,
-        steps=recipe.steps,
-        batch_size=recipe.batch_size,
+        **recipe.settings,
         seed=seed,
         threads=threads,
     )

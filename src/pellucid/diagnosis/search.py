@@ -7,6 +7,7 @@ however long they take.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -287,19 +288,18 @@ def train_grid(
     report: Report | None,
 ) -> Grid:
     """One `train_many` call for recipes that are the product of their widths and decays."""
-    recipe = recipes[0]
+    settings: dict[str, Any] = {
+        **recipes[0].settings,
+        "activation": activation,
+        "hidden": [list(h) for h in dict.fromkeys(r.hidden for r in recipes)],
+        "weight_decay": list(dict.fromkeys(r.weight_decay for r in recipes)),
+    }
     return train_many(
         X,
         y,
-        hidden=[list(h) for h in dict.fromkeys(r.hidden for r in recipes)],
+        **settings,
         seed=list(seeds),
-        learning_rate=recipe.learning_rate,
-        activation=activation,
-        optimizer=recipe.optimizer,
-        weight_decay=list(dict.fromkeys(r.weight_decay for r in recipes)),
-        steps=recipe.steps,
-        batch_size=recipe.batch_size,
-        record_every=recording_interval(recipe.steps),
+        record_every=recording_interval(recipes[0].steps),
         validation=validation,
         threads=threads,
         progress=report or False,

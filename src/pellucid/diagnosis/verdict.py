@@ -32,6 +32,12 @@ class Recipe:
     weight_decay: float = 0.0
     standardize: bool = False
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `train` for it: all but the widths and the scaling."""
+        apart = "hidden", "standardize"
+        return {name: value for name, value in vars(self).items() if name not in apart}
+
 
 @dataclass(frozen=True)
 class Experiment:
