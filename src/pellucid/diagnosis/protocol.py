@@ -30,6 +30,7 @@ from .search import (
     same_architecture_plans,
     wider_plans,
 )
+from .source import KernelSource, Source, run_source
 from .verdict import Fix, Recipe, Statement, Verdict, Witness
 
 STAGES = (
@@ -115,8 +116,9 @@ def diagnose(
     _check(budget, seed)
     start = time.monotonic()
     problem = pose(table, recipe, int(seed), held_out)
-    lab = Lab(problem, sigma, threads, progress, Clock(float(budget), start, _workers(threads)))
-    return _run_protocol(lab, recipe, int(seed))
+    source = KernelSource(recipe, sigma, threads)
+    clock = Clock(float(budget), start, _workers(threads))
+    return _run_protocol(Lab(problem, source, sigma, threads, progress, clock), int(seed))
 
 
 @dataclass
@@ -149,6 +151,7 @@ class Lab:
     """Makes the runs of plans, tells the progress, and stops when time or patience ends."""
 
     problem: Problem
+    source: Source
     activation: Activation
     threads: int | None
     progress: Progress | None
@@ -199,7 +202,10 @@ class Lab:
                 raise
 
         start = time.monotonic()
-        group = run_plan(self.problem, plan, self.activation, self.threads, report)
+        if plan.role == "recipe":
+            group = run_source(self.source, self.problem, plan, report)
+        else:
+            group = run_plan(self.problem, plan, self.activation, self.threads, report)
         self.clock.note(plan.work(self.problem), len(plan.seeds), time.monotonic() - start)
         if group.trials:
             self._keep(group)
@@ -214,8 +220,8 @@ class Lab:
             self.groups.append(group)
 
 
-def _run_protocol(lab: Lab, recipe: Recipe, seed: int) -> Verdict:
-    problem = lab.problem
+def _run_protocol(lab: Lab, seed: int) -> Verdict:
+    problem, recipe = lab.problem, lab.source.recipe
     lab.report("references", 0.0)
     references = judge_references(
         problem, seed, lambda done, of: lab.report("references", 0.99 * done / of)
@@ -226,7 +232,7 @@ def _run_protocol(lab: Lab, recipe: Recipe, seed: int) -> Verdict:
     lab.run("your run", [own], always=True)
     if not lab.groups:
         raise KeyboardInterrupt  # stopped before there was anything to judge
-    lab.run("your recipe", [further])
+    lab.run("your recipe", [further] if lab.source.repeats else [])
     searched = lab.run("same architecture", same_architecture_plans(problem, recipe, seed))
     widened = False
 

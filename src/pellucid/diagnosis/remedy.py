@@ -136,6 +136,9 @@ _ORDERS = {
     "optimization failure": _training_first,
     "capacity failure": _larger_first,
     "overfitting": _regularised_first,
+    "data error": _by_held_out_loss,
+    "wrong loss or output": _training_first,
+    "unstable training": _training_first,
     "undecided": _by_held_out_loss,
 }
 

@@ -7,14 +7,14 @@ however long they take.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from .._kernels import n_parameters
 from .._shapes import Array, Float64
 from ..network import Activation, Network
-from ..training import Grid, History, Run, train_many
+from ..training import Grid, History, train_many
 from .problem import GAUSSIAN_CONSTANT, Problem, fold, outputs
 from .verdict import Experiment, Recipe
 
@@ -36,6 +36,26 @@ RESOLUTION, READABLE = 1e-6, 0.1
 """What a recorded loss, a float32 sum, can be off by (nats), and how much of it a curve bears."""
 
 Report = Callable[[int, int], None]
+
+
+@runtime_checkable
+class Made(Protocol):
+    """A run as it was made: on the columns and the target of its recipe."""
+
+    @property
+    def network(self) -> Network:
+        """What was trained."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """Its losses by step."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """How it ended: "finished", "interrupted" or "diverged"."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -311,7 +331,7 @@ def recording_interval(steps: int) -> int:
     return max(1, steps // RECORDS)
 
 
-def judge_run(problem: Problem, plan: Plan, seed: int, run: Run) -> Trial:
+def judge_run(problem: Problem, plan: Plan, seed: int, run: Made) -> Trial:
     """Bring a run to the common form, and evaluate it in float64 on all rows."""
     recipe = plan.recipe
     scaling = problem.scaling_of(recipe)

@@ -14,6 +14,9 @@ KINDS = (
     "capacity failure",
     "overfitting",
     "data limit",
+    "data error",
+    "wrong loss or output",
+    "unstable training",
     "undecided",
 )
 CERTAINTIES = ("proved", "likely", "undecided")

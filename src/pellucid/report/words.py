@@ -26,6 +26,9 @@ MEANING_OF_KIND = {
     "capacity failure": "No run of this architecture came close, and larger networks did.",
     "overfitting": "The network does well on its training rows and worse on rows it never saw.",
     "data limit": "Nothing that was tried, network or not, predicts the target much better.",
+    "data error": "Something is wrong with the table itself: its columns, its rows or its target.",
+    "wrong loss or output": "The loss or the output layer cannot give what the target asks for.",
+    "unstable training": "Runs of the same recipe diverge, or end far apart, from seed to seed.",
     "undecided": "The experiments did not single out one cause.",
 }
 
@@ -40,6 +43,11 @@ NEXT_STEP = {
     "of them on held-out rows.",
     "data limit": "A larger network will not help. Look for columns that say more about the "
     "target, for more rows, and for errors in the target.",
+    "data error": "Mend the table first, then diagnose again: what was found in it is below.",
+    "wrong loss or output": "Change the output layer or the loss as said below, then diagnose "
+    "again; more units or other rates will not help.",
+    "unstable training": "Lower the learning rate, standardise the columns, or clip the gradient, "
+    "until all seeds end alike.",
     "undecided": "Give the diagnosis a larger time budget (--budget), or more rows; what is below "
     "says which experiments are missing.",
 }
