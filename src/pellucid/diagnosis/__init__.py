@@ -1,6 +1,13 @@
 """Why a network does badly: controlled experiments, and a verdict that says which part is proof."""
 
-from .checker import CheckResult, check_witness
+from .certificates import (
+    capacity_certificate,
+    read_certificate,
+    witness_certificate,
+    write_certificate,
+)
+from .checker import CheckResult, check_certificate, check_witness
+from .floors import FLOORS, Architecture, Floor, find_floors
 from .gradient_flow import Flow, GradientFlow, gradient_flow
 from .inspect import unit_health
 from .protocol import STAGES, diagnose
@@ -20,11 +27,14 @@ from .verdict import (
 
 __all__ = [
     "CERTAINTIES",
+    "FLOORS",
     "KINDS",
     "STAGES",
+    "Architecture",
     "CheckResult",
     "Experiment",
     "Fix",
+    "Floor",
     "Flow",
     "GradientFlow",
     "Recipe",
@@ -34,8 +44,14 @@ __all__ = [
     "UnitHealth",
     "Verdict",
     "Witness",
+    "capacity_certificate",
+    "check_certificate",
     "check_witness",
     "diagnose",
+    "find_floors",
     "gradient_flow",
+    "read_certificate",
     "unit_health",
+    "witness_certificate",
+    "write_certificate",
 ]

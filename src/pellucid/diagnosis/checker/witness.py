@@ -1,4 +1,4 @@
-"""The only place that says "proved": a witness of an optimization failure, evaluated afresh.
+"""A witness of an optimization failure, evaluated afresh.
 
 A witness is a network of the user's own shape whose training objective is lower by at least a tenth
 of (trivial - reference) and whose held-out loss is not worse, neither beyond noise nor by a tenth.
@@ -9,7 +9,7 @@ float64 and computes the losses on its own. What is strange is refused.
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._shapes import Array, Float64
+from ..._shapes import Array, Float64
+from .formulas import ACTIVATIONS, LOSSES, deviation
+from .result import CheckResult, Refused
 
 CLAIM_VERSION = 2
 LEAST_SHARE = 0.1
@@ -52,22 +54,6 @@ FIELDS = (
     *NUMBERS,
 )
 """The fields of a claim; no other may be there, none may be missing."""
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The checker's answer, with its reason and, where it got that far, its own numbers."""
-
-    accepted: bool
-    reason: str
-    objective: float = math.nan
-    user_objective: float = math.nan
-    held_out_difference: float = math.nan
-    held_out_standard_error: float = math.nan
-
-
-class Refused(Exception):
-    """Why a witness is not accepted."""
 
 
 def check_witness(
@@ -160,9 +146,14 @@ def _read_rows(
     if claim["likelihood"] == "gaussian":
         if targets.dtype != np.float64 or not np.isfinite(targets).all():
             raise Refused("the targets are not finite float64 numbers")
-    elif targets.dtype.kind != "i" or targets.min() < 0 or targets.max() >= claim["widths"][-1]:
+    elif targets.dtype.kind != "i" or targets.min() < 0 or targets.max() >= _n_labels(claim):
         raise Refused("the targets are not labels of the network's outputs")
     return rows, targets, mask
+
+
+def _n_labels(claim: Mapping[str, Any]) -> int:
+    """One per output; a single logit tells two apart."""
+    return 2 if claim["likelihood"] == "bernoulli" else claim["widths"][-1]
 
 
 def _check_scaling(claim: Mapping[str, Any], rows: Array, targets: Array, mask: Array) -> None:
@@ -177,12 +168,12 @@ def _check_scaling(claim: Mapping[str, Any], rows: Array, targets: Array, mask: 
         _check_scale(o, s, x, "an input column")
     o, s = claim["target_offset"], claim["target_scale"]
     t = claim["loss_scale"]
-    if claim["likelihood"] == "categorical" and (o, s, t) != (0.0, 1.0, 1.0):
+    if claim["likelihood"] != "gaussian" and (o, s, t) != (0.0, 1.0, 1.0):
         raise Refused("class labels cannot be scaled")
     if claim["likelihood"] == "gaussian":
         _check_scale(o, s, targets[~mask], "the target")
-        deviation = _deviation(targets[~mask])
-        if not abs(t - deviation) <= AGREEMENT * deviation:
+        spread = deviation(targets[~mask])
+        if not abs(t - spread) <= AGREEMENT * spread:
             raise Refused("loss_scale is not the standard deviation of the training targets")
 
 
@@ -192,17 +183,10 @@ def _check_scale(offset: Any, scale: Any, x: Array, what: str) -> None:
     if (offset, scale) == (0.0, 1.0):
         return
     mean = float(x.mean())
-    deviation = _deviation(x) if np.ptp(x) > 0 else 1.0
-    near = abs(offset - mean) <= AGREEMENT * deviation + 1e-12 * abs(mean)
-    if not near or not abs(scale - deviation) <= AGREEMENT * deviation:
+    spread = deviation(x) if np.ptp(x) > 0 else 1.0
+    near = abs(offset - mean) <= AGREEMENT * spread + 1e-12 * abs(mean)
+    if not near or not abs(scale - spread) <= AGREEMENT * spread:
         raise Refused(f"the scaling of {what} is not its training mean and standard deviation")
-
-
-def _deviation(x: Array) -> float:
-    """The standard deviation, by way of numbers near 1, so that no square underflows."""
-    d = x - x.mean()
-    largest = float(np.abs(d).max())
-    return largest * float(np.sqrt(np.mean((d / largest) ** 2))) if largest > 0 else 0.0
 
 
 def _gap(claim: Mapping[str, Any]) -> float:
@@ -214,7 +198,7 @@ def _check_gap(claim: Mapping[str, Any], y: Array) -> None:
     if not _gap(claim) > 0:
         raise Refused("the reference is no better than the constant prediction")
     if claim["likelihood"] == "gaussian":
-        best = math.log(2 * math.pi) / 2 + (_deviation(y) / claim["loss_scale"]) ** 2 / 2
+        best = math.log(2 * math.pi) / 2 + (deviation(y) / claim["loss_scale"]) ** 2 / 2
     else:
         shares = np.bincount(y) / len(y)
         best = -float(sum(p * math.log(p) for p in shares if p > 0))
@@ -334,59 +318,3 @@ def _objective(claim: Mapping[str, Any], network: _Network, losses: Array) -> fl
     r = claim["loss_scale"] / claim["target_scale"]
     squares = sum(float(((part / r) ** 2).sum()) for part in (*W, *b))
     return mean + claim["weight_decay"] / 2 * squares
-
-
-# ---- formulas, written again on purpose
-
-
-def _cross_entropy(z: Array, y: Array, scale: float) -> Array:
-    from scipy.special import logsumexp
-
-    return logsumexp(z, axis=1) - z[np.arange(len(z)), y]
-
-
-def _unit_gaussian(mu: Array, y: Array, scale: float) -> Array:
-    if mu.shape[1] != 1:
-        raise Refused("the network has more than one output for one target")
-    return math.log(2 * math.pi) / 2 + ((y - mu[:, 0]) / scale) ** 2 / 2
-
-
-LOSSES: dict[str, Callable[[Array, Array, float], Array]] = {
-    "categorical": _cross_entropy,
-    "gaussian": _unit_gaussian,
-}
-
-
-def _expit(z: Array) -> Array:
-    from scipy.special import expit
-
-    return expit(z)
-
-
-def _normal_cdf(z: Array) -> Array:
-    from scipy.special import ndtr
-
-    return ndtr(z)
-
-
-def _gelu_tanh(z: Array) -> Array:
-    return z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2
-
-
-ACTIVATIONS: dict[str, tuple[int, Callable[..., Array]]] = {
-    "identity": (0, lambda z: z),
-    "relu": (0, lambda z: np.where(z > 0, z, 0.0)),
-    "leaky_relu": (1, lambda z, a: np.where(z > 0, z, a * z)),
-    "prelu": (1, lambda z, a: np.where(z > 0, z, a * z)),
-    "hardtanh": (2, lambda z, low, high: np.minimum(np.maximum(z, low), high)),
-    "abs": (0, np.abs),
-    "sigmoid": (0, _expit),
-    "tanh": (0, np.tanh),
-    "elu": (1, lambda z, a: np.where(z > 0, z, a * np.expm1(np.minimum(z, 0.0)))),
-    "gelu": (0, lambda z: z * _normal_cdf(z)),
-    "gelu_tanh": (0, _gelu_tanh),
-    "silu": (0, lambda z: z * _expit(z)),
-    "softplus": (0, lambda z: np.logaddexp(0.0, z)),
-    "softsign": (0, lambda z: z / (1 + np.abs(z))),
-}
-"""Name -> how many parameters it takes, and its formula."""

@@ -1,0 +1,151 @@
+"""Networks that are affine, whatever their parameters: least squares and logistic regression.
+
+Both bounds are values of a dual problem. They need a basis of what the columns and the constant
+span; what rounding does to that basis is bounded and subtracted.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..._shapes import Array, Float64
+from .formulas import GAUSSIAN_CONSTANT
+from .result import Refused
+from .rows import Shape, TrainingRows, read_numbers
+
+UNIT = 2.0**-53
+MOST_DISTINCT = 100_000
+WORST = 1e-6
+"""Beyond this error of the basis nothing is proved."""
+
+
+def affine_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> float:
+    """A lower bound on the loss of every affine function of the columns."""
+    if not shape.raw_outputs or any(name != "identity" for name, _ in shape.activations):
+        raise Refused("the architecture is not affine")
+    fields = {"columns", "combinations"}
+    if set(evidence) != fields | (set() if rows.likelihood == "gaussian" else {"weights"}):
+        raise Refused("the evidence does not have the fields of its kind")
+    A = _independent_columns(rows.X, evidence)
+    basis = orthonormal_basis(A)
+    if rows.likelihood == "gaussian":
+        return GAUSSIAN_CONSTANT + _least_squares(basis, rows.standardised) / 2
+    return _logistic(basis, A, rows.y, read_numbers(evidence["weights"], "weights"))
+
+
+# ---- the span of the columns
+
+
+def _independent_columns(X: Array, evidence: dict[str, Any]) -> Float64[Array, "n k"]:
+    """The named columns, shifted and scaled, and the constant; the others are combinations."""
+    kept, combinations = evidence["columns"], evidence["combinations"]
+    left = [combination["column"] for combination in combinations]
+    varying = [j for j in range(X.shape[1]) if (X[:, j] != X[0, j]).any()]
+    if sorted([*kept, *left]) != varying or not all(type(j) is int for j in (*kept, *left)):
+        raise Refused("the columns of the evidence are not those that vary")
+    for combination in combinations:
+        _check_combination(X, set(kept), combination)
+    columns = [(x - x.mean()) / x.std() for x in X[:, kept].T]
+    return np.column_stack([*columns, np.ones(len(X))])
+
+
+def _check_combination(X: Array, kept: set[int], combination: dict[str, Any]) -> None:
+    """column = constant + sum of coefficient * kept column, exactly, in every row."""
+    terms = [(j, _fraction(q)) for j, q in combination["terms"]]
+    constant = _fraction(combination["constant"])
+    if not all(j in kept for j, _ in terms):
+        raise Refused("a column is said to be a combination of columns that are not kept")
+    distinct = np.unique(X[:, [combination["column"], *(j for j, _ in terms)]], axis=0)
+    if len(distinct) > MOST_DISTINCT:
+        raise Refused("a combination of columns has too many distinct rows to be checked")
+    for row in distinct.tolist():
+        parts = zip(terms, row[1:], strict=True)
+        if Fraction(row[0]) != constant + sum((q * Fraction(x) for (_, q), x in parts), Fraction()):
+            raise Refused("a column is not the combination of others that it is said to be")
+
+
+def _fraction(value: Any) -> Fraction:
+    if type(value) is not list or len(value) != 2 or not all(type(q) is int for q in value):
+        raise Refused("a coefficient of the evidence is no fraction of whole numbers")
+    return Fraction(*value)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Nearly orthonormal columns; the exact span is within `error` of theirs (as projections)."""
+
+    Q: Float64[Array, "n k"]
+    defect: float  # |Q'Q - I|
+    error: float
+
+
+def orthonormal_basis(A: Float64[Array, "n k"]) -> Basis:
+    """A basis of the span of A, by Cholesky factors of Gram matrices, twice.
+
+    With T = R1^-1 R2^-1 the exact product A T spans what A does, and Q differs from it by at most
+    about k u |A| |T| (Higham 2002, section 3.5); projections onto the spans differ by at most that
+    over the least singular value.
+    """
+    n, k = A.shape
+    if n <= k:
+        raise Refused("there are no more rows than parameters")
+    A = A / math.sqrt(n)
+    T = np.linalg.inv(np.linalg.cholesky(A.T @ A)).T
+    for _ in range(2):
+        Q = A @ T
+        T = T @ np.linalg.inv(np.linalg.cholesky(Q.T @ Q)).T
+    Q = A @ T
+    gram_error = 4 * n * UNIT * k
+    defect = float(np.linalg.norm(Q.T @ Q - np.eye(k))) + gram_error
+    rounding = 4 * (k + 2) * UNIT * float(np.linalg.norm(np.abs(A) @ np.abs(T)))
+    error = rounding / (1 - defect - rounding) if defect + rounding < 0.5 else math.inf
+    if not error + defect < WORST:
+        raise Refused("the columns are too nearly dependent to bound what they can do")
+    return Basis(Q, defect, error)
+
+
+# ---- numbers
+
+
+def _least_squares(basis: Basis, u: Float64[Array, " n"]) -> float:
+    """mean (u - best affine function)^2 >= (|u|^2 - |Q'u|^2) / n, less what rounding may do."""
+    squares, fitted = float(u @ u), float(((basis.Q.T @ u) ** 2).sum())
+    rest = squares * (1 - 1e-12) - fitted * (1 + 1e-12) / (1 - basis.defect)
+    length = math.sqrt(max(rest, 0.0)) - basis.error * math.sqrt(squares)
+    return max(length, 0.0) ** 2 / len(u) - 1e-12
+
+
+# ---- labels
+
+
+def _logistic(basis: Basis, A: Array, y: Array, weights: Array) -> float:
+    """mean loss >= mean entropy of any probabilities p with A'(p - onehot) = 0.
+
+    The convex dual of multinomial logistic regression (Lebanon and Lafferty 2002): for every z,
+    logsumexp(z) - z_y >= (p - onehot) . z + entropy(p), and the linear part adds up to 0.
+    """
+    labels, y = np.unique(y, return_inverse=True)
+    k = len(labels)
+    if weights.shape != (A.shape[1], k) or not np.isfinite(weights).all() or k < 2:
+        raise Refused("the weights of the evidence do not fit the columns and classes")
+    onehot = np.eye(k)[y]
+    z = A @ weights
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    R = p - onehot
+    for _ in range(3):
+        R = R - basis.Q @ (basis.Q.T @ R)
+    R[:, -1] = -R[:, :-1].sum(axis=1)
+    p = R + onehot
+    least = float(p.min())
+    n, size = len(y), float(np.linalg.norm(R))
+    left = float(np.linalg.norm(basis.Q.T @ R)) / (1 - basis.defect)
+    off = left + (basis.error + 1e-14) * size  # how far the exact projection is from R
+    if not least > 2 * off:
+        raise Refused("the weights of the evidence do not give probabilities that are feasible")
+    entropy = -float((p * np.log(p)).sum())
+    slack = math.sqrt(n * k) * off * (1 - math.log(least - off))
+    return (entropy * (1 - 1e-12) - slack) / n

@@ -1,0 +1,13 @@
+"""What the search for a bound returns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Found:
+    """The computed bound, before any slack, one sentence, and its evidence for the checker."""
+
+    value: float
+    sentence: str
+    evidence: dict[str, Any]

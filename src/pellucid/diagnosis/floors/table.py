@@ -1,0 +1,101 @@
+"""`find_floors`: every bound that applies to an architecture and its training rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..problem import Problem
+from .affine import find_affine
+from .architecture import Architecture
+from .duplicates import find_duplicates
+from .found import Found
+from .output_range import find_output_range
+from .rows import MINIMA, Rows, training_rows
+
+SLACK = 1e-8
+"""Subtracted, relative to 1 + value, from what was computed: far more than rounding adds."""
+WORTH = 1e-6
+"""Nats above the least possible loss below which a bound says nothing."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A lower bound on the mean training loss of every parameter vector of an architecture.
+
+    `value` is in nats, in the unit of a verdict: for numbers that of the standardised target.
+    `evidence` is what the checker needs beside the data and the architecture.
+    """
+
+    kind: str
+    value: float
+    sentence: str
+    evidence: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FloorFamily:
+    """One kind of bound: how it is found, what it says, and where it is from."""
+
+    name: str
+    find: Callable[[Rows, Architecture, float], Found | None]
+    about: str
+    source: str
+
+
+_FAMILIES = (
+    FloorFamily(
+        "conflicting duplicates",
+        find_duplicates,
+        "any function gives rows that agree in every column the same output",
+        "elementary",
+    ),
+    FloorFamily(
+        "output range",
+        find_output_range,
+        "outputs never leave the range of the output activation",
+        "elementary",
+    ),
+    FloorFamily(
+        "affine",
+        find_affine,
+        "a network without hidden layers, or with the identity in all of them, is affine",
+        "Legendre 1805; Lebanon and Lafferty 2002",
+    ),
+)
+FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}
+
+
+def find_floors(
+    problem: Problem, architecture: Architecture, *, work: float = 1e9
+) -> tuple[Floor, ...]:
+    """All bounds that apply, the highest first.
+
+    Parameters
+    ----------
+    problem
+        The data; bounds are about its training rows.
+    architecture
+        The user's own, with what is applied to its outputs.
+    work
+        The most floating-point operations that one kind may take: about 1e9 a few seconds.
+
+    Returns
+    -------
+    tuple of Floor
+        Empty where no bound is above the lowest loss that a row can have, or where the likelihood
+        has no bounds here.
+    """
+    if problem.likelihood.name not in MINIMA:
+        return ()
+    rows = training_rows(problem)
+    if architecture.widths[0] != rows.X.shape[1] or rows.n < 2:
+        return ()
+    floors = []
+    for family in FLOORS.values():
+        found = family.find(rows, architecture, work)
+        if found is None:
+            continue
+        value = found.value - SLACK * (1.0 + abs(found.value))
+        if value > rows.least + WORTH:
+            floors.append(Floor(family.name, value, found.sentence, found.evidence))
+    return tuple(sorted(floors, key=lambda floor: -floor.value))

@@ -1,0 +1,331 @@
+"""Certificates of bounds: accepted where they are true, refused after any change."""
+
+import base64
+import copy
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid import InvalidFile, InvalidInput, Recipe
+from pellucid.datasets import Table, as_table
+from pellucid.diagnosis import (
+    Architecture,
+    Floor,
+    capacity_certificate,
+    check_certificate,
+    find_floors,
+    read_certificate,
+    write_certificate,
+)
+from pellucid.diagnosis.checker import CERTIFICATE_FIELDS, CERTIFICATE_KINDS, CheckResult
+from pellucid.diagnosis.checker.certificate import seal_of
+from pellucid.diagnosis.problem import GAUSSIAN_CONSTANT, Problem, pose
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, one of its bounds, and the certificate."""
+
+    problem: Problem
+    architecture: Architecture
+    floor: Floor
+    certificate: dict[str, Any]
+
+    def check(self, certificate: Any = None) -> CheckResult:
+        p = self.problem
+        c = self.certificate if certificate is None else certificate
+        return check_certificate(c, p.raw_X, p.y, p.held_out)
+
+
+def question(table: Table, architecture: Architecture, standardize: bool = False) -> Problem:
+    recipe = Recipe(hidden=architecture.hidden, standardize=standardize)
+    return pose(table, recipe, 0, 0.25)
+
+
+def best_constant(problem: Problem) -> float:
+    if problem.classes is None:
+        return GAUSSIAN_CONSTANT + 0.5
+    shares = np.bincount(problem.y[~problem.held_out]) / (~problem.held_out).sum()
+    return -float(sum(p * math.log(p) for p in shares if p > 0))
+
+
+def make_case(kind: str, task: str) -> Case:
+    table, architecture = DATA[kind, task]()
+    problem = question(table, architecture, standardize=kind == "output range")
+    floors = {f.kind: f for f in find_floors(problem, architecture)}
+    floor = floors[kind]
+    reference = GAUSSIAN_CONSTANT + 1e-4 if task == "regression" else 1e-4
+    certificate = capacity_certificate(
+        problem, architecture, floor, best_constant(problem) + 1e-3, reference
+    )
+    return Case(problem, architecture, floor, certificate)
+
+
+RNG = np.random.default_rng
+
+
+def _duplicates(task: str) -> tuple[Table, Architecture]:
+    X = RNG(0).integers(0, 3, (80, 2)).astype(float)
+    y = RNG(1).integers(0, 2, 80) if task == "classification" else RNG(1).normal(size=80)
+    return as_table(X, y, task=task), Architecture.uniform(2, [8], 2 if y.dtype == int else 1)
+
+
+def _affine(task: str) -> tuple[Table, Architecture]:
+    X = RNG(0).uniform(-1, 1, (120, 2))
+    X = np.column_stack([X, X[:, 0] > 0, X[:, 0] <= 0])  # the last is 1 - the third
+    y = X[:, 0] * X[:, 1]
+    if task == "classification":
+        y = (y > 0).astype(int)
+    d_out = 2 if task == "classification" else 1
+    return as_table(X, y, task=task), Architecture.uniform(4, [3], d_out, "identity")
+
+
+def _output_range(task: str) -> tuple[Table, Architecture]:
+    X = RNG(0).normal(size=(100, 2))
+    if task == "classification":
+        return as_table(X, RNG(1).integers(0, 3, 100), task=task), Architecture.uniform(
+            2, [4], 3, output_activation="double softmax"
+        )
+    return as_table(X, X[:, 0]), Architecture.uniform(2, [4], 1, output_activation="silu")
+
+
+DATA = {
+    (kind, task): (lambda make=make, task=task: make(task))
+    for kind, make in {
+        "conflicting duplicates": _duplicates,
+        "affine": _affine,
+        "output range": _output_range,
+    }.items()
+    for task in ("classification", "regression")
+}
+CASES: dict[tuple[str, str], Case] = {}
+
+
+@pytest.fixture(params=DATA, ids=" ".join)
+def case(request: pytest.FixtureRequest) -> Case:
+    if request.param not in CASES:
+        CASES[request.param] = make_case(*request.param)
+    return CASES[request.param]
+
+
+def resealed(certificate: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A document that was changed by someone who knows how to seal it again."""
+    changed = copy.deepcopy(certificate) | changes
+    return changed | {"seal": seal_of(changed)}
+
+
+def refused(answer: CheckResult) -> str:
+    assert not answer.accepted
+    assert answer.reason
+    return answer.reason
+
+
+def test_every_kind_has_a_case():
+    assert {kind for kind, _ in DATA} | {"witness"} == set(CERTIFICATE_KINDS)
+
+
+def test_a_true_certificate_is_accepted(case: Case):
+    answer = case.check()
+    assert answer.accepted, answer.reason
+    assert answer.bound >= case.floor.value
+    assert answer.bound == pytest.approx(case.floor.value, rel=2e-3)
+    assert case.check(json.loads(json.dumps(case.certificate))).accepted
+
+
+def test_a_certificate_survives_its_file(case: Case, tmp_path):
+    path = tmp_path / "certificate.json"
+    write_certificate(case.certificate, path)
+    assert read_certificate(path) == case.certificate
+    for text in (b"", b"[]", b"{", b"\xff\xfe", b"nothing"):
+        path.write_bytes(text)
+        with pytest.raises(InvalidFile):
+            read_certificate(path)
+
+
+# ---- every field, corrupted
+
+STRANGE = (math.nan, math.inf, None, "1.0", True, [1.0], {}, 10**400, -1.0, 0)
+
+
+def leaves(value: Any, path: tuple = ()) -> list[tuple]:
+    """The path of every number, text and null of a document."""
+    if isinstance(value, dict):
+        return [p for k, v in value.items() for p in leaves(v, (*path, k))]
+    if isinstance(value, list) and value:
+        return [p for i, v in enumerate(value) for p in leaves(v, (*path, i))]
+    return [path]
+
+
+def put(document: dict[str, Any], path: tuple, value: Any) -> dict[str, Any]:
+    changed = copy.deepcopy(document)
+    place: Any = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return changed
+
+
+def get(document: Any, path: tuple) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def test_any_change_of_any_value_breaks_the_seal(case: Case):
+    for path in leaves(case.certificate):
+        true = get(case.certificate, path)
+        near = [true + 1e-12, -true - 1.0] if type(true) is float else []
+        near += [true + "x", true[1:]] if type(true) is str else []
+        for value in (*STRANGE, *near):
+            if type(value) is not type(true) or value != true:
+                refused(case.check(put(case.certificate, path, value)))
+
+
+def test_strange_values_are_refused_whatever_the_seal(case: Case):
+    trusted = {"reading"}
+    for path in leaves(case.certificate):
+        if path[0] in trusted or path == ("seal",):
+            continue
+        for value in STRANGE:
+            changed = put(case.certificate, path, value)
+            true = get(case.certificate, path)
+            if type(value) is type(true) and value == true:
+                continue
+            try:
+                changed["seal"] = seal_of(changed)
+            except (TypeError, ValueError):
+                changed["seal"] = ""
+            assert not case.check(changed).accepted, (path, value)
+
+
+@pytest.mark.parametrize("field", CERTIFICATE_FIELDS)
+def test_no_field_may_be_missing_or_added(field: str):
+    case = CASES.setdefault(("affine", "regression"), make_case("affine", "regression"))
+    without = {k: v for k, v in case.certificate.items() if k != field}
+    refused(case.check(without))
+    assert "fields" in refused(case.check(resealed(case.certificate, note="trust me")))
+
+
+def test_a_higher_bound_is_refused(case: Case):
+    bound = case.certificate["bound"]
+    assert "proved" in refused(case.check(resealed(case.certificate, bound=bound * 1.01)))
+    assert "proved" in refused(case.check(resealed(case.certificate, bound=bound + 1e-5)))
+    assert "comes out" in refused(case.check(resealed(case.certificate, bound=bound * 0.98)))
+
+
+def test_numbers_are_checked_whatever_the_seal(case: Case):
+    c = case.certificate
+    for field in ("loss_offset", "loss_scale", "output_offset", "output_scale"):
+        for value in (c[field] + 1e-3, c[field] * 1.01 + 1e-3, -c[field] - 1.0):
+            refused(case.check(resealed(c, **{field: value})))
+    for field in ("trivial", "reference", "tolerance"):
+        for value in (c[field] * 1.001, c[field] * 0.999):
+            assert "tolerance" in refused(case.check(resealed(c, **{field: value})))
+    low = c["trivial"] - 0.3
+    tolerance = c["reference"] + 0.1 * (low - c["reference"])
+    assert "constant" in refused(case.check(resealed(c, trivial=low, tolerance=tolerance)))
+    below = c["reference"] - 0.01
+    tolerance = below + 0.1 * (c["trivial"] - below)
+    assert "lower than any" in refused(
+        case.check(resealed(c, reference=below, tolerance=tolerance))
+    )
+
+
+def test_a_bound_below_the_tolerance_is_refused(case: Case):
+    c = case.certificate
+    reference = (c["bound"] - 0.1 * c["trivial"]) / 0.9 + 1e-3
+    tolerance = reference + 0.1 * (c["trivial"] - reference)
+    reason = refused(case.check(resealed(c, reference=reference, tolerance=tolerance)))
+    assert "tolerance" in reason or "constant" in reason
+    with pytest.raises(InvalidInput, match="tolerance"):
+        capacity_certificate(case.problem, case.architecture, case.floor, c["trivial"], reference)
+
+
+def test_every_bit_of_the_digest_counts(case: Case):
+    c = case.certificate
+    digest = bytes.fromhex(c["data"]["digest"])
+    for bit in range(0, 256, 5):
+        flipped = bytes(b ^ (1 << bit % 8 if i == bit // 8 else 0) for i, b in enumerate(digest))
+        data = c["data"] | {"digest": flipped.hex()}
+        assert "data are not" in refused(case.check(resealed(c, data=data)))
+
+
+def test_names_and_the_mask_belong_to_the_data(case: Case):
+    c = case.certificate
+    for name, value in (
+        ("target", "z"),
+        ("columns", list(reversed(c["data"]["columns"]))),
+        ("n_rows", c["data"]["n_rows"] + 1),
+    ):
+        refused(case.check(resealed(c, data=c["data"] | {name: value})))
+    bits = bytearray(base64.b64decode(c["held_out"]))
+    bits[0] ^= 1
+    refused(case.check(resealed(c, held_out=base64.b64encode(bytes(bits)).decode())))
+
+
+def test_other_rows_are_refused(case: Case):
+    c, p = case.certificate, case.problem
+    X, y, mask = p.raw_X, p.y, p.held_out
+    order = RNG(0).permutation(len(y))
+    moved = X.copy()
+    moved[3, 0] = np.nextafter(moved[3, 0], np.inf)
+    for arguments in (
+        (X[order], y[order], mask[order]),
+        (moved, y, mask),
+        (X[:-1], y[:-1], mask[:-1]),
+        (X[:, ::-1], y, mask),
+        (X, y[::-1], mask),
+        (X, y, ~mask),
+        (X.astype(np.float32), y, mask),
+        (X, y.astype(complex), mask),
+        (None, None, None),
+    ):
+        refused(check_certificate(c, *arguments))
+
+
+@pytest.mark.parametrize("kind", ["capacity failure", "data limit", "wrong loss or output"])
+def test_only_some_kinds_say_what_the_limit_lies_in(case: Case, kind: str):
+    answer = case.check(resealed(case.certificate, verdict=kind))
+    fits = {"capacity failure": True, "wrong loss or output": case.floor.kind == "output range"}
+    assert answer.accepted == fits.get(kind, False)
+
+
+def test_duplicates_prove_a_limit_of_the_data_against_a_perfect_model():
+    case = make_case("conflicting duplicates", "classification")
+    c = capacity_certificate(
+        case.problem, case.architecture, case.floor, best_constant(case.problem), 0.0, "data limit"
+    )
+    assert case.check(c).accepted
+
+
+def test_other_documents_are_refused(case: Case):
+    p = case.problem
+    for document in (None, [], "certificate", 3, {}, {"kind": "affine"}):
+        refused(check_certificate(document, p.raw_X, p.y, p.held_out))
+
+
+def test_other_evidence_is_refused(case: Case):
+    for path in leaves(case.certificate["evidence"], ("evidence",)):
+        true = get(case.certificate, path)
+        if type(true) not in (int, float):
+            continue
+        for value in (true + 1, -true - 1):
+            changed = put(case.certificate, path, value)
+            refused(case.check(resealed(changed)))
+
+
+def test_of_another_architecture_nothing_follows(case: Case):
+    c = case.certificate
+    kind, architecture = case.floor.kind, case.architecture
+    others = [replace(architecture, widths=(architecture.widths[0] + 1, *architecture.widths[1:]))]
+    if kind == "output range":
+        others.append(replace(architecture, output_activation="identity"))
+    if kind == "affine":
+        others.append(Architecture.uniform(4, [3], architecture.widths[-1], "relu"))
+        others.append(replace(architecture, output_activation="relu"))
+    for other in others:
+        refused(case.check(resealed(c, architecture=other.to_dict())))
