@@ -1,6 +1,8 @@
 """Why a network does badly: controlled experiments, and a verdict that says which part is proof."""
 
+from .alarms import Alarm
 from .checker import CheckResult, check_witness
+from .gates import DATA_GATES, Gate
 from .gradient_flow import Flow, GradientFlow, gradient_flow
 from .inspect import unit_health
 from .protocol import STAGES, diagnose
@@ -20,12 +22,15 @@ from .verdict import (
 
 __all__ = [
     "CERTAINTIES",
+    "DATA_GATES",
     "KINDS",
     "STAGES",
+    "Alarm",
     "CheckResult",
     "Experiment",
     "Fix",
     "Flow",
+    "Gate",
     "GradientFlow",
     "Recipe",
     "Reference",
