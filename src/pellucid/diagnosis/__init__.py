@@ -1,5 +1,6 @@
 """Why a network does badly: controlled experiments, and a verdict that says which part is proof."""
 
+from .alarms import Alarm
 from .certificates import (
     capacity_certificate,
     read_certificate,
@@ -8,6 +9,7 @@ from .certificates import (
 )
 from .checker import CheckResult, check_certificate, check_witness
 from .floors import FLOORS, Architecture, Floor, find_floors
+from .gates import DATA_GATES, Gate
 from .gradient_flow import Flow, GradientFlow, gradient_flow
 from .inspect import unit_health
 from .protocol import STAGES, diagnose
@@ -27,15 +29,18 @@ from .verdict import (
 
 __all__ = [
     "CERTAINTIES",
+    "DATA_GATES",
     "FLOORS",
     "KINDS",
     "STAGES",
+    "Alarm",
     "Architecture",
     "CheckResult",
     "Experiment",
     "Fix",
     "Floor",
     "Flow",
+    "Gate",
     "GradientFlow",
     "Recipe",
     "Reference",
