@@ -125,3 +125,6 @@ def from_html(text: str) -> dict[str, list[list[float]]]:
     reader.feed(re.sub(r"<su[bp]>\(?(\d)\)?</su[bp]>", r"\1", text).replace("R̂", "R"))
     assert not reader.opened, reader.opened
     return {symbol.replace("′", "'"): rows for symbol, rows in reader.matrices.items()}
+
+
+READERS = {"to_text": from_text, "to_latex": from_latex, "to_html": from_html}

@@ -9,7 +9,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from walkthrough import lesson, reading
+from walkthrough import lesson
+from walkthrough.reading import READERS
 
 import pellucid
 from pellucid import InvalidInput, Network, initialize, worked_pass
@@ -18,11 +19,6 @@ from pellucid.network import ACTIVATIONS
 from pellucid.walkthrough import RationalNetwork
 from pellucid.walkthrough.numerals import aligned, numeral
 
-READERS = {
-    "to_text": reading.from_text,
-    "to_latex": reading.from_latex,
-    "to_html": reading.from_html,
-}
 # Names of the lesson's quantities in each notation, for one example and for a batch.
 NAMES = {
     "column": {

@@ -17,6 +17,16 @@ _LATEX = {
     "′": "'",
 }
 
+_GREEK = {
+    "δ": r"\delta",
+    "Δ": r"\Delta",
+    "μ": r"\mu",
+    "ν": r"\nu",
+    "τ": r"\tau",
+    "π": r"\pi",
+    "γ": r"\gamma",
+}
+
 
 class Text:
     """Equations of one line, for a terminal."""
@@ -24,7 +34,7 @@ class Text:
     minus, odot, dot, equals = " - ", " ⊙ ", "·", " = "
     loss: Mapping[str, str] = MappingProxyType({"ℓ": "ℓ", "R": "R", "L": "L"})
     p, ones, mu, pi, theta = "p", "1", "μ", "π", "θ"
-    arrow, gets = "->", "<-"
+    arrow, gets, at_most = "->", "<-", "≤"
 
     def number(self, value: Any, digits: int) -> str:
         """A number."""
@@ -83,7 +93,7 @@ class Latex(Text):
     minus, odot, dot = " - ", r" \odot ", r" \cdot "
     loss = MappingProxyType({"ℓ": r"\ell", "R": r"\hat R", "L": "L"})
     ones, mu, pi, theta = r"\mathbf 1", r"\mu", r"\pi", r"\theta"
-    arrow, gets = r"\to", r"\leftarrow"
+    arrow, gets, at_most = r"\to", r"\leftarrow", r"\le"
 
     def number(self, value: Any, digits: int) -> str:
         """A number; one with a power of ten as a product."""
@@ -95,7 +105,7 @@ class Latex(Text):
 
     def letter(self, base: str, layer: int | None, row: bool, transposed: bool = False) -> str:
         """z^{(1)} in column notation, a_{1} in row notation."""
-        base = {"δ": r"\delta", "Δ": r"\Delta"}.get(base, base)
+        base = _GREEK.get(base, base)
         top = r"\top" if transposed else ""
         if row:
             return (

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._shapes import Array
 from . import equations
+from .blocked import SMALL_SLOPE, blocked_notes
 from .blocks import (
     Block,
     Document,
@@ -22,7 +23,7 @@ from .blocks import (
     picked,
 )
 from .dialects import DIALECTS
-from .losses import other_loss, words_of
+from .loss_section import loss_blocks, slope_equations
 from .naming import Naming
 from .numerals import numeral, shape_text
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from .worked import WorkedPass
 
 MOST_TERMS = 8  # of a sum that is written out; of a longer one the result alone
-SMALL_SLOPE = 0.01  # of a smooth unit that lets next to nothing through
 
 
 def document(work: "WorkedPass", dialect: str, notation: str, digits: int, limit: int) -> Document:
@@ -39,11 +39,11 @@ def document(work: "WorkedPass", dialect: str, notation: str, digits: int, limit
     sections = (
         Section("What goes in", tuple(writer.inputs())),
         Section("Forward pass", tuple(writer.forward())),
-        Section("Loss", tuple(writer.loss())),
+        Section("Loss", tuple(loss_blocks(writer))),
         Section("Backward pass", tuple(writer.backward())),
         Section("Chain rule", tuple(writer.chain())),
         Section("Shapes", (writer.shapes(),)),
-        Section("Units that block the gradient", tuple(writer.blocked())),
+        Section("Units that block the gradient", tuple(blocked_notes(work))),
     )
     title, facts = writer.heading()
     return Document(title, facts, sections, writer.dialect, digits, limit)
@@ -166,63 +166,14 @@ class Writer(Naming):
             mark = text = "passes"
         return Line((str(j), *numbers, self.dialect.words(text)), mark)
 
-    def loss(self) -> Iterator[Block]:
-        """What the outputs mean, and the loss."""
-        work, e, form = self.work, self.letters, self.form
-        if form is not None:
-            yield Equation("", form.meaning(e))
-        else:
-            yield from map(Note, words_of(work.likelihood))
-        if form is not None and work.likelihood.target_kind != "real":
-            name = e.dialect.p
-            if self.batch:
-                yield self.of_rows(name, work.prediction, self.depth)
-            else:
-                yield self._probabilities(name)
-        right = other_loss(e) if form is None else form.loss(e)
-        if self.batch:
-            mean = f"1/n {e.dialect.sum_over('i')}({right})"
-            yield Equation("", f"{e.loss} = {mean}")
-            yield self._losses()
-            return
-        yield Equation("", f"{e.loss} = {right}", "nats")
-        if form is not None:
-            outputs = work.outputs[0].astype(np.float64)
-            written = form.numbers(e.dialect, outputs, work.y[0], self.digits)
-            yield Equation("", f"{e.loss} = {written} = {self.number(work.loss)}")
-        else:
-            yield Equation("", f"{e.loss} = {self.number(work.loss)}")
-
-    def _probabilities(self, name: str) -> Rows:
-        work, e = self.work, self.letters
-        lines = []
-        for j, unit in enumerate(self.units(self.depth)):
-            is_target = work.y.ndim == 1 and j == int(work.y[0])
-            y = int(is_target) if work.y.ndim == 1 else work.y[0, j]
-            cells = (unit, work.outputs[0, j], work.prediction[0, j], y)
-            lines.append(Line(cells, "target" if is_target else ""))
-        y_name = e.dialect.letter("y", None, self.row)
-        target = e.dialect.function("onehot", y_name) if work.y.ndim == 1 else y_name
-        return Rows((e.dialect.words("output"), e.outputs, name, target), tuple(lines))
-
-    def _losses(self) -> Rows:
-        work, e = self.work, self.letters
-        loss = e.dialect.loss["ℓ"]
-        lines = [
-            Line((name, value)) for name, value in zip(self.examples(), work.losses, strict=True)
-        ]
-        return Rows(
-            (e.dialect.words("example"), loss),
-            (*lines, Line((e.dialect.words("mean"), work.loss), "sum")),
-        )
-
     def backward(self) -> Iterator[Block]:
         """Equations (3) to (7), from the outputs down to the inputs."""
         work, e, L = self.work, self.letters, self.depth
         name = f"derivative of the {work.likelihood.name} loss"
-        gradient = e.dialect.words(name) if self.form is None else self.form.gradient(e)
+        gradient = e.dialect.words(name) if self.form is None else self.form.gradient()
         yield Title(f"Layer {L} (output)")
         yield Equation("3", equations.top(e, gradient, self.sigmas[-1] if self.activated else None))
+        yield from slope_equations(self)
         yield self.of_rows(e.delta(L), work.delta[-1], L)
         yield from self._parameters(L)
         for k in range(L - 1, 0, -1):
@@ -367,38 +318,3 @@ class Writer(Naming):
         w = e.dialect.words
         header = (w("tensor"), w("shape, also of its gradient"), w("parameters"), w("gradient"))
         return Rows(header, tuple(lines))
-
-    def blocked(self) -> Iterator[Block]:
-        """Which hidden units let no gradient through, and what follows from that."""
-        for k, blocked in enumerate(self.work.blocked, 1):
-            yield Note(self._blocked_text(k, blocked))
-        if not self.work.blocked:
-            yield Note("There are no hidden units.")
-
-    def _blocked_text(self, k: int, blocked: Array) -> str:
-        n, width = blocked.shape
-        always = np.flatnonzero(blocked.all(axis=0))
-        slopes = np.abs(self.work.slopes[k - 1].astype(np.float64))
-        faint = np.flatnonzero(((slopes < SMALL_SLOPE) & ~blocked).all(axis=0))
-        where = "" if n == 1 else f" on all {n} examples"
-        if not len(always):
-            text = f"Layer {k}: none of the {width} units blocks the gradient{where}."
-        else:
-            several = len(always) > 1
-            text = (
-                f"Layer {k}: {len(always)} of {width} units {'block' if several else 'blocks'} the "
-                f"gradient{where}: unit{'s' * several} {_names(always)}. The slope there is 0: the "
-                "incoming weights and the bias get gradient 0, and the layer below gets nothing."
-            )
-        if n > 1:
-            share = blocked.mean()
-            text += f" {blocked.sum():,} of {blocked.size:,} pairs of example and unit are blocked"
-            text += f" ({100 * share:.0f} %)."
-        if len(faint):
-            text += f" Nearly blocked (slope below {SMALL_SLOPE:g}): {_names(faint)}."
-        return text
-
-
-def _names(units: Array, most: int = 12) -> str:
-    names = [str(int(j)) for j in units[:most]]
-    return ", ".join(names) + (", ..." if len(units) > most else "")

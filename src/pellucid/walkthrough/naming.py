@@ -26,7 +26,9 @@ class Naming:
         self.activated = output_sigma.name != "identity"
         self.letters = Letters(self.dialect, self.row, self.batch, self.depth, self.activated)
         self.sigmas = [str(sigma) for sigma in (*self.network.activations, output_sigma)]
-        self.form = LOSSES.get(work.likelihood.name)
+        form = LOSSES.get(work.likelihood.name)
+        d_out = self.network.widths[-1]
+        self.form = form and form(self.letters, work.likelihood, d_out, digits)
 
     # ---- names and numbers
 

@@ -44,7 +44,7 @@ class WorkedStep:
     @property
     def loss(self) -> float:
         """The loss before the update, in nats."""
-        return self.worked.loss
+        return float(self.worked.loss)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class WorkedPass:
     outputs: Array
     prediction: Array
     losses: Array
-    loss: float
+    loss: float | Fraction
     output_gradient: Array
     delta: tuple[Array, ...]
     h_gradient: tuple[Array, ...]
@@ -105,7 +105,7 @@ class WorkedPass:
             | {"output_activation": str(self.network.output_activation)}
             | {"weights": _plain(self.network.weights), "biases": _plain(self.network.biases)}
             | {name: _plain(getattr(self, name)) for name in (*arrays, *layers)}
-            | {"loss": self.loss, "blocked": [b.tolist() for b in self.blocked]}
+            | {"loss": _plain(self.loss), "blocked": [b.tolist() for b in self.blocked]}
             | {"feature_names": self.feature_names, "classes": self.classes}
         )
 
@@ -119,7 +119,8 @@ class WorkedPass:
         sizes = "-".join(map(str, self.network.widths))
         rows = "1 example" if self.single else f"{self.n} examples"
         kind = ", in fractions" if self.exact else ""
-        return f"WorkedPass({sizes}, {rows}, {self.likelihood.name}, loss {self.loss:.6g}{kind})"
+        loss = f"loss {float(self.loss):.6g}"
+        return f"WorkedPass({sizes}, {rows}, {self.likelihood.name}, {loss}{kind})"
 
 
 def worked_pass(
@@ -161,8 +162,13 @@ def worked_pass(
     targets = family.check_targets(_numbers(targets[None] if single else targets), d_out)
     if len(targets) != len(rows):
         raise InvalidInput(f"x has {len(rows)} rows and y has {len(targets)}; they must agree.")
+    exact = None
+    if rows.dtype == object and family.name in RATIONAL_LOSSES:
+        exact = fractions(y, "decimal").reshape(targets.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _work(layers, rows, targets, family, y if rows.dtype == object else None)
+        found = _work(layers, rows, targets, family, exact)
+    if exact is not None and found["outputs"].dtype == object:
+        targets = exact
     if not _all_finite(found.values()):
         raise InvalidInput(TOO_LARGE)
     names = {
@@ -209,7 +215,7 @@ def _work(
     for (W, _, _), slope in zip(reversed(layers[1:]), reversed(slopes[:-1]), strict=True):
         behind.insert(0, _dot(deltas[0], W))  # by h^(l)
         deltas.insert(0, _times(behind[0], slope))  # (4)  delta^(l)
-    losses = family.loss(real, y)
+    losses = _losses(family, hs[-1], y, exact_y)
     inputs = hs[:-1]
     return {
         "z": _clean(zs),
@@ -218,7 +224,7 @@ def _work(
         "outputs": hs[-1] + 0,
         "prediction": np.asarray(family.predict(real)) + 0,
         "losses": losses + 0,
-        "loss": float(losses.mean(dtype="float64")),
+        "loss": losses.mean() if losses.dtype == object else float(losses.mean(dtype="float64")),
         "output_gradient": top + 0,
         "delta": _clean(deltas),
         "h_gradient": _clean(behind),
@@ -228,11 +234,37 @@ def _work(
     }
 
 
+RATIONAL_LOSSES = ("gaussian", "quantile")  # whose gradient takes no function but a comparison
+
+
 def _gradient(family: Likelihood, outputs: Array, y: Array, exact_y: Array | None) -> Array:
-    """By the outputs: a fraction for the Gaussian mu - y, and a float for everything else."""
-    if outputs.dtype == object and family.name == "gaussian" and exact_y is not None:
-        return outputs - fractions(exact_y, "decimal").reshape(outputs.shape)
-    return np.asarray(family.gradient(_real(outputs), y))
+    """By the outputs: fractions where the formula has them, and floats for everything else."""
+    if outputs.dtype != object or exact_y is None:
+        return np.asarray(family.gradient(_real(outputs), y))
+    if family.name == "gaussian":
+        return outputs - exact_y  # mu - y
+    levels = _levels(family)
+    slopes = np.where(_excess(family, outputs, exact_y) > 0, -levels, 1 - levels)
+    return slopes.reshape(outputs.shape)
+
+
+def _losses(family: Likelihood, outputs: Array, y: Array, exact_y: Array | None) -> Array:
+    """The loss of each row; a fraction for quantiles, which alone take no logarithm."""
+    if outputs.dtype != object or exact_y is None or family.name != "quantile":
+        return family.loss(_real(outputs), y)
+    u, levels = _excess(family, outputs, exact_y), _levels(family)
+    pinball = np.where(u > 0, levels * u, (levels - 1) * u)
+    return pinball.reshape(len(outputs), -1).sum(axis=1)
+
+
+def _levels(family: Likelihood) -> Array:
+    """The levels of quantiles as the decimals that they are written as."""
+    return np.array([Fraction(repr(level)) for level in family.parameters], dtype=object)
+
+
+def _excess(family: Likelihood, outputs: Array, y: Array) -> Array:
+    """u = y - q, (n targets, levels)."""
+    return y.reshape(-1, 1) - outputs.reshape(-1, family.outputs_per_target)
 
 
 def _dot(a: Array, b: Array) -> Array:
