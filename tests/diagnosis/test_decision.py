@@ -11,9 +11,9 @@ from pellucid.diagnosis.decision import (
     Margin,
     Rival,
     Seeds,
-    judge,
     success_bound,
 )
+from pellucid.diagnosis.judging import judge
 
 # A clear problem: the constant prediction costs 1.0 nats, the reference 0.2; a tenth is 0.08.
 BASE = Evidence(
@@ -180,7 +180,7 @@ CASES = {
         "overfitting",
         "likely",
     ),
-    "within noise, above the constant prediction within noise": (
+    "within noise, but so wide that overfitting is as likely": (
         replace(
             BASE,
             **LEARNED,
@@ -188,8 +188,8 @@ CASES = {
             lead=Margin(-1.2, 1.3),
             score_deficit=Margin(0.05, 0.05),
         ),
-        "fits",
-        "likely",
+        "undecided",
+        "undecided",
     ),
     "right classes, loss above the constant's": (
         replace(

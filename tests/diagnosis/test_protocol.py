@@ -69,8 +69,15 @@ def test_spirals_with_three_narrow_layers_are_an_optimization_failure(spirals: V
 
 def test_standardised_iris_fits():
     for seed in (0, 1):
-        v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=seed)
+        v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=seed, steps=300)
         assert v.kind == "fits"
+
+
+def test_a_difference_that_is_known_too_badly_is_no_fit():
+    v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=0)
+    assert v.experiments[0].held_out_loss[0] > 2 * v.trivial_loss
+    assert (v.kind, v.certainty) == ("undecided", "undecided")
+    assert "too wide to tell a fit from overfitting" in v.sentence
 
 
 @pytest.mark.parametrize(
@@ -249,7 +256,8 @@ def test_the_verdict_holds_its_evidence(beginner: Verdict):
     assert v.stage == STAGES[-1]
     assert v.experiments[0].role == "recipe"
     assert v.experiments[0].seeds == (0, 1, 2, 3, 4)
-    assert {e.role for e in v.experiments} == {"recipe", "same architecture", "wider", "deeper"}
+    roles = {"recipe", "same architecture", "improved", "wider", "deeper"}
+    assert {e.role for e in v.experiments} == roles
     assert v.references[0].name == "constant prediction"
     assert v.n_training + v.n_held_out == len(v.y) == len(v.raw_X) == len(v.held_out)
     assert v.n_held_out == v.held_out.sum()
@@ -288,7 +296,7 @@ def test_json_is_the_same_for_every_number_of_threads(beginner: Verdict):
     first = beginner.to_dict()
     assert again.pop("timing") != first.pop("timing")
     assert json.dumps(again, allow_nan=False) == json.dumps(first, allow_nan=False)
-    assert first["schema"] == 1
+    assert first["schema"] == 2
 
 
 def test_arrays_work_as_tables_do():
@@ -341,7 +349,11 @@ class Interrupt:
 
 @pytest.mark.parametrize(
     ("stage", "after"),
-    [(STAGES[2], 0.0), (STAGES[2], 0.01), (STAGES[3], 0.0), (STAGES[3], 0.01), (STAGES[4], 1.0)],
+    [
+        *(("gates", 0.0), ("exact refit", 0.01)),
+        *(("your recipe", 0.0), ("your recipe", 0.01)),
+        *(("same architecture", 0.0), ("same architecture", 0.01), ("wider and deeper", 1.0)),
+    ],
 )
 def test_after_an_interrupt_there_is_a_verdict_on_what_was_done(stage: str, after: float):
     interrupt = Interrupt(stage, after)
@@ -367,7 +379,9 @@ def test_progress_names_every_stage_and_ends_each():
     seen: list[tuple[str, float]] = []
     diagnose(load_dataset("iris"), hidden=[4], steps=100, progress=lambda *a: seen.append(a))
     finished = [stage for stage, fraction in seen if fraction == 1.0]
-    assert finished[:5] == list(STAGES[:5])
+    assert finished[:4] == list(STAGES[:4])
+    assert finished == [stage for stage in STAGES if stage in finished]
+    assert {"same architecture", "wider and deeper"} <= set(finished)
     assert all(0 <= fraction <= 1 for _, fraction in seen)
 
 

@@ -1,4 +1,4 @@
-"""The verdict's logic: one pure function from measured numbers to a kind, a certainty and reasons.
+"""The numbers that a verdict rests on, and what each of them says by itself.
 
 Losses are mean nats per row. The gap is (trivial - reference), what can be learned at all; a tenth
 of it is the working threshold, and two standard errors are noise.
@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from . import wording
+from .alarms import Alarm
 from .verdict import Statement
 
 THRESHOLD = 0.1
@@ -28,6 +29,12 @@ HALF = 0.5
 """The share of the best networks' lead that fits, where only networks beat the constant."""
 SURE = 3.0
 """Standard errors by which the user's network must beat the constant where no reference does."""
+WIDE = 0.5
+"""The share of the gap that noise may hide, at most, where a network is said to fit."""
+CONTRADICTION = 1e-6
+"""The share of the gap by which a loss must be below a bound to contradict it."""
+UNSTABLE = 0.4
+"""The share of diverged seeds from which training is called unstable."""
 CONFIDENCE = 0.05
 """The bound on a search's success rate after k failures is 1 - CONFIDENCE^(1/k)."""
 
@@ -90,6 +97,21 @@ class Seeds:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """The highest lower bound of the training loss of the user's architecture.
+
+    `kind` and `sentence` are those of its floor, `accepted` is the checker's answer to its
+    certificate, None where it was not asked.
+    """
+
+    kind: str
+    value: float
+    sentence: str
+    accepted: bool | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All numbers that a verdict rests on.
 
@@ -106,7 +128,9 @@ class Evidence:
     reference. `n_larger` counts the larger architectures, `n_larger_better` those that are better
     than every run of the user's, on the training and on the held-out rows. `room` is a run of the
     user's architecture that is better on both, `convex` says that there is no hidden layer, and
-    `few` holds the classes with too few rows to judge, with their numbers of rows.
+    `few` holds the classes with too few rows to judge, with their numbers of rows. `n_diverged`
+    counts the seeds of the user's recipe that diverged, `alarms` are those of the gates, and
+    `bound` is the highest floor that was found.
     """
 
     trivial: float
@@ -140,6 +164,9 @@ class Evidence:
     searched: bool = True
     widened: bool = True
     diverged: bool = False
+    n_diverged: int = 0
+    alarms: tuple[Alarm, ...] = ()
+    bound: Bound | None = None
 
     @property
     def gap(self) -> float:
@@ -167,31 +194,6 @@ class Judgement:
     statements: tuple[Statement, ...]
 
 
-def judge(e: Evidence) -> Judgement:
-    """Decide. The order matters: what is no failure is ruled out before failures are looked for."""
-    if not e.signal.beyond(0.0):
-        if alone(e):
-            return Judgement("fits", "likely", wording.alone(e), reasons(e))
-        if promising(e):
-            return Judgement("undecided", "undecided", wording.too_few_rows(e), reasons(e))
-        return Judgement("data limit", "likely", wording.data_limit(e), reasons(e))
-    if fits(e):
-        return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
-    if e.reference_lead.mean < 0 and not e.lead.beyond(0.0):
-        return Judgement("undecided", "undecided", wording.contradiction(e), reasons(e))
-    optimization, capacity = optimization_share(e), capacity_share(e)
-    if optimization > 0 and optimization >= capacity:
-        certainty = "proved" if e.same and e.same.accepted else "likely"
-        sentence = wording.optimization(e, certainty, too_small=capacity > 0)
-        return Judgement("optimization failure", certainty, sentence, reasons(e))
-    if capacity > 0:
-        return Judgement("capacity failure", "likely", wording.capacity(e), reasons(e))
-    if learned(e):
-        sentence = wording.overfitting(e, overconfident(e))
-        return Judgement("overfitting", "likely", sentence, reasons(e))
-    return Judgement("undecided", "undecided", wording.undecided(e), reasons(e))
-
-
 def promising(e: Evidence) -> bool:
     """Whether a large part of the target's loss is explained, only not beyond noise.
 
@@ -216,8 +218,8 @@ def learned(e: Evidence) -> bool:
 def fits(e: Evidence) -> bool:
     """Whether the user's network is as good as the reference on the held-out rows.
 
-    A difference within noise counts only where the training rows agree, which are more, and not
-    where the loss is above the constant's by more than the gap and a standard error. Classes that
+    A difference within noise counts only where the training rows agree, which are more, and only
+    up to half of the gap: what is known less well is no fit. Classes that
     are right as often count too, where the loss is worse only because probabilities are too
     extreme, and still below the constant's.
     """
@@ -228,8 +230,24 @@ def fits(e: Evidence) -> bool:
     if not learned(e):
         return False
     if e.held_out_excess.within(e.tolerance):
-        return e.lead.mean > -max(e.gap, e.lead.standard_error)
+        return e.held_out_excess.mean <= WIDE * e.gap
     return too_extreme(e) and e.lead.mean > 0
+
+
+def unclear(e: Evidence) -> bool:
+    """Whether the held-out rows cannot tell a fit from overfitting: their interval holds both.
+
+    Not where the loss is above the constant's by more than the gap and a standard error.
+    """
+    if fits(e) or not (learned(e) and e.held_out_excess.within(e.tolerance)):
+        return False
+    return e.lead.mean > -max(e.gap, e.lead.standard_error)
+
+
+def unstable(e: Evidence) -> bool:
+    """Whether the user's run diverged, or a large share of the seeds of its recipe."""
+    n = e.seeds.n if e.seeds else 1
+    return e.diverged or (n >= FEWEST_SEEDS and e.n_diverged >= UNSTABLE * n)
 
 
 def overconfident(e: Evidence) -> bool:
@@ -276,8 +294,30 @@ def capacity_share(e: Evidence) -> float:
 
     No run of the user's architecture reaches the reference. A larger one does, on the training and
     on the held-out rows; or at least two larger ones are clearly better on both than the best of
-    the user's.
+    the user's. Where the checker accepts a lower bound, that share is proved.
     """
+    return max(proved_share(e), _likely_share(e))
+
+
+def contradicted(e: Evidence) -> bool:
+    """Whether a run of the user's architecture is below what is said to be impossible for it."""
+    lowest = min(e.training_loss, e.best_training)
+    return e.bound is not None and lowest < e.bound.value - CONTRADICTION * abs(e.gap)
+
+
+def proved_share(e: Evidence) -> float:
+    """The share of the gap that a lower bound denies to every parameter vector; 0 if none does.
+
+    It counts where the checker accepts its certificate, the bound is above the reference by the
+    threshold, and no run contradicts it.
+    """
+    if e.bound is None or not e.bound.accepted or contradicted(e) or e.by_networks:
+        return 0.0
+    above = e.bound.value - e.reference
+    return above / e.gap if e.gap > 0 and above > e.tolerance else 0.0
+
+
+def _likely_share(e: Evidence) -> float:
     if e.wider is None or e.n_reached or not e.searched or learned(e):
         return 0.0
     best = min(e.training_loss, e.best_training)
@@ -313,78 +353,3 @@ def unlucky(e: Evidence) -> bool:
 def success_bound(k: int) -> float:
     """The success rate that k failures in a row exclude at 95 %: 1 - 0.05^(1/k)."""
     return 1.0 - CONFIDENCE ** (1.0 / max(k, 1))
-
-
-def reasons(e: Evidence) -> tuple[Statement, ...]:
-    """Every statement that the numbers support, in the order of the argument."""
-    statements = [Statement(wording.signal(e), "likely")]
-    if not e.signal.beyond(0.0):
-        if alone(e) or promising(e):
-            certainty = "likely" if alone(e) else "undecided"
-            return (*statements, Statement(wording.promise(e, alone(e)), certainty), *_few(e))
-        return (*statements, *_memory(e), *_few(e))
-    statements.append(Statement(wording.user(e), "likely"))
-    statements += _of_a_fit(e) if fits(e) else _of_a_failure(e)
-    return (*statements, *_few(e), *_unfinished(e))
-
-
-def _of_a_fit(e: Evidence) -> list[Statement]:
-    texts = [wording.too_extreme(e)] if too_extreme(e) else []
-    texts += [wording.room(e)] if e.room is not None else []
-    return [Statement(text, "likely") for text in texts]
-
-
-def _of_a_failure(e: Evidence) -> list[Statement]:
-    return [*_of_training(e), *_of_larger_networks(e), *_of_generalisation(e)]
-
-
-def _of_training(e: Evidence) -> list[Statement]:
-    """What other parameters of the same architecture do."""
-    statements: list[Statement] = []
-    if optimization_share(e) > 0:
-        certainty = "proved" if e.same and e.same.accepted else "likely"
-        statements.append(Statement(wording.better_parameters(e, certainty), certainty))
-        if unlucky(e):
-            statements.append(Statement(wording.unlucky(e), "likely"))
-    elif e.searched and not learned(e):
-        statements.append(Statement(wording.no_better_parameters(e), "likely"))
-    if e.n_reached and not learned(e):
-        statements.append(Statement(wording.shape_suffices(e), "likely"))
-    return statements
-
-
-def _of_larger_networks(e: Evidence) -> list[Statement]:
-    if e.wider is None or (learned(e) and not reaches(e.wider, e)):
-        return []
-    if capacity_share(e) <= 0:
-        return [Statement(wording.larger(e, reaches(e.wider, e), learns(e.wider, e)), "likely")]
-    if reaches(e.wider, e):
-        texts = [wording.larger_reaches(e), wording.failures(e, success_bound(e.n_same))]
-    else:
-        texts = [wording.larger_better(e)]
-    return [Statement(text, "likely") for text in texts]
-
-
-def _of_generalisation(e: Evidence) -> list[Statement]:
-    if learned(e):
-        text = wording.too_extreme(e) if overconfident(e) else wording.generalisation(e)
-        return [Statement(text, "likely")]
-    if optimization_share(e) > 0 or capacity_share(e) > 0 or not (e.searched and e.widened):
-        return []
-    return [Statement(wording.what_would_decide(), "undecided")]
-
-
-def _memory(e: Evidence) -> tuple[Statement, ...]:
-    if e.trivial - e.training_loss <= THRESHOLD * abs(e.trivial):
-        return ()
-    return (Statement(wording.memory(e), "likely"),)
-
-
-def _few(e: Evidence) -> tuple[Statement, ...]:
-    return (Statement(wording.few_rows(e), "undecided"),) if e.few else ()
-
-
-def _unfinished(e: Evidence) -> tuple[Statement, ...]:
-    if fits(e) or (e.searched and e.widened):
-        return ()
-    return (Statement(wording.unfinished(e), "undecided"),)

@@ -1,18 +1,20 @@
 """From runs and reference models to the numbers that the decision needs, and to the witness."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._shapes import Array, Float64
 from ..network import to_bytes
+from .alarms import Alarm
+from .bounds import Bounds
 from .checker import CLAIM_VERSION, CheckResult, check_witness
 from .decision import ROOM, Evidence, Margin, Rival, Seeds, reaches
 from .problem import Problem, class_sizes
 from .references import Judged
-from .search import Group, Trial, n_changes
+from .search import Group, Trial, distance
 from .verdict import Witness
 
 SURE_NOISE, SURE_ROWS = 3.0, 20
@@ -31,6 +33,8 @@ class Findings:
     groups: tuple[Group, ...]
     searched: bool = False
     widened: bool = False
+    alarms: tuple[Alarm, ...] = ()
+    bounds: Bounds = field(default_factory=Bounds)
 
     @property
     def user(self) -> Trial:
@@ -39,9 +43,14 @@ class Findings:
 
     @property
     def same(self) -> tuple[Trial, ...]:
-        """All runs of the user's architecture, the user's first."""
-        roles = ("recipe", "same architecture")
+        """All networks of the user's architecture, the user's first."""
+        roles = ("recipe", "same architecture", "improved")
         return tuple(t for g in self.groups if g.role in roles for t in g.trials)
+
+    @property
+    def trained(self) -> tuple[Trial, ...]:
+        """Those of them that were trained from a start of their own."""
+        return tuple(trial for trial in self.same if not trial.made)
 
     @property
     def larger(self) -> tuple[Group, ...]:
@@ -107,13 +116,16 @@ def gather(findings: Findings) -> Evidence:
         lead=margin(constant.held_out_losses - user.held_out_losses),
         reference_lead=margin(constant.held_out_losses - reference.held_out_losses),
         best_training=min(t.training_loss for t in findings.same),
-        n_same=len(findings.same),
+        n_same=len(findings.trained),
         convex=not user.recipe.hidden,
         few=tuple((name, n) for name, n in class_sizes(problem.table) if 0 < n < FEW_ROWS),
         weight_decay=user.recipe.weight_decay,
         searched=findings.searched,
         widened=findings.widened,
         diverged=user.status == "diverged",
+        n_diverged=sum(t.status == "diverged" for t in findings.groups[0].trials),
+        alarms=findings.alarms,
+        bound=findings.bounds.bound,
     )
     reached = [_reached(t, reference, evidence.tolerance) for t in findings.same]
     evidence = replace(evidence, n_reached=sum(reached))
@@ -147,7 +159,7 @@ def _better(findings: Findings, e: Evidence) -> Trial | None:
         if chosen:
             enough = min(t.objective for t in chosen) + e.tolerance
             near = [t for t in chosen if t.objective <= enough]
-            return min(near, key=lambda t: (n_changes(user.recipe, t.recipe), t.objective))
+            return min(near, key=lambda t: (distance(user, t), t.objective))
     return min(others, key=lambda t: t.objective, default=None)
 
 
@@ -194,6 +206,8 @@ def _larger(findings: Findings, e: Evidence, reference: Judged) -> Rival | None:
 
 def run_name(trial: Trial, user: Trial) -> str:
     """In words, which run this is."""
+    if trial.made:
+        return trial.made
     if trial.recipe == user.recipe:
         return f"your own recipe with seed {trial.seed}"
     return f"{trial.name}, seed {trial.seed}"

@@ -63,6 +63,8 @@ def _choices(groups: Iterable[Group], user: Trial) -> list[Choice]:
     """The median run of every changed recipe, and the best of several by training loss."""
     choices: list[Choice] = []
     for g in groups:
+        if g.role == "improved":
+            continue  # no recipe gives these
         if g.role != "recipe":
             choices.append(Choice(g.name, g.recipe, g.median))
         if len(g.trials) > 1 and g.best is not user:

@@ -11,7 +11,7 @@ from .wording import number, rounded
 if TYPE_CHECKING:
     from .verdict import Experiment, Fix, Verdict
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of what `verdict_dict` returns."""
 
 
@@ -48,6 +48,13 @@ def verdict_dict(v: "Verdict") -> dict[str, Any]:
         "witness_run": None
         if v.witness is None
         else {"name": v.witness.name, "seed": v.witness.seed},
+        "alarms": [_plain(asdict(alarm)) for alarm in v.alarms],
+        "floors": [_floor(floor) for floor in v.floors],
+        "certificate": _plain(v.certificate),
+        "waterfall": [_plain(asdict(step)) for step in v.waterfall],
+        "causes": [_plain(asdict(cause)) for cause in v.causes],
+        "would_change": list(v.would_change),
+        "learning_curve": [_plain(asdict(point)) for point in v.learning_curve],
         "stage": v.stage,
         "stages": list(v.stages),
         "timing": {"budget": v.budget, "seconds": round(v.seconds, 3)},
@@ -165,6 +172,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _floor(floor: Any) -> dict[str, Any]:
+    """A lower bound without its evidence, which is in the certificate."""
+    return _plain({"kind": floor.kind, "value": floor.value, "sentence": floor.sentence})
 
 
 def _experiment(e: "Experiment") -> dict[str, Any]:

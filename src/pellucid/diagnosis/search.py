@@ -24,6 +24,8 @@ RATE_FACTORS = (0.1, 0.3, 3.0)
 """Learning rates that are tried, as multiples of the user's."""
 SOUND_RATE, SOUND_STEPS = 0.01, 3000
 """The recipe that usually works on a standardised table: Adam, this rate, this many steps."""
+DECAYED_RATES, N_DECAYED_SEEDS = (0.003, 0.01, 0.03), 10
+"""First rates of the sound recipe with a schedule that decays, and how many seeds of each."""
 SOUND_BATCH, FULL_BATCH_ROWS = 256, 5000
 LONGER = 3
 WIDENINGS = (2, 4)
@@ -60,7 +62,10 @@ class Made(Protocol):
 
 @dataclass(frozen=True)
 class Trial:
-    """One run, on raw columns, with its losses row by row in the unit of the diagnosis."""
+    """One run, on raw columns, with its losses row by row in the unit of the diagnosis.
+
+    `made` says in words how the parameters were made where no recipe gives them from a seed.
+    """
 
     name: str
     recipe: Recipe
@@ -73,6 +78,7 @@ class Trial:
     held_out_hits: Float64[Array, " n_held_out"]
     objective: float
     score: float
+    made: str = ""
 
     @property
     def training_loss(self) -> float:
@@ -167,6 +173,14 @@ def same_architecture_plans(problem: Problem, recipe: Recipe, seed: int) -> tupl
     return _plans("same architecture", recipe, tried)
 
 
+def decayed_plans(problem: Problem, recipe: Recipe, seed: int) -> tuple[Plan, ...]:
+    """A sound recipe whose rate decays to 0, at several rates from many seeds."""
+    sound = replace(sound_recipe(problem, recipe), schedule="cosine")
+    many = tuple(range(seed, seed + N_DECAYED_SEEDS))
+    tried = [(replace(sound, learning_rate=rate), many) for rate in DECAYED_RATES]
+    return _plans("same architecture", recipe, tried)
+
+
 def sound_recipe(problem: Problem, recipe: Recipe) -> Recipe:
     """The user's architecture with standardised columns, Adam, and steps enough."""
     n = int((~problem.held_out).sum())
@@ -243,6 +257,11 @@ def n_changes(recipe: Recipe, other: Recipe) -> int:
     return sum(getattr(recipe, f.name) != getattr(other, f.name) for f in fields(Recipe))
 
 
+def distance(user: Trial, other: Trial) -> int:
+    """How far a run is from the user's: settings that differ; what no recipe gives is far."""
+    return n_changes(user.recipe, other.recipe) + (len(fields(Recipe)) if other.made else 0)
+
+
 def _change(name: str, old: object, new: object) -> str:
     if name == "hidden":
         return f"hidden widths {_widths(new)} instead of {_widths(old)}"
@@ -254,6 +273,8 @@ def _change(name: str, old: object, new: object) -> str:
         return f"{new} steps instead of {old}"
     if name == "optimizer":
         return f"{new} instead of {old}"
+    if name == "schedule":
+        return f"{new} schedule" if new != "constant" else "constant rate"
     return f"{name.replace('_', ' ')} {new:g} instead of {old:g}"
 
 
@@ -333,28 +354,37 @@ def recording_interval(steps: int) -> int:
 
 def judge_run(problem: Problem, plan: Plan, seed: int, run: Made) -> Trial:
     """Bring a run to the common form, and evaluate it in float64 on all rows."""
-    recipe = plan.recipe
-    scaling = problem.scaling_of(recipe)
+    scaling = problem.scaling_of(plan.recipe)
     network = fold(run.network, scaling, regression=problem.classes is None)
+    trial = judge_network(problem, plan.name, plan.recipe, seed, network)
+    r = problem.loss_scale / scaling.target_scale
+    ends = trial.training_loss, trial.held_out_loss
+    history = run.history if r == 1.0 else in_unit_of_loss(run.history, r, ends)
+    return replace(trial, history=history, status=run.status)
+
+
+def judge_network(
+    problem: Problem, name: str, recipe: Recipe, seed: int, network: Network, made: str = ""
+) -> Trial:
+    """Evaluate a network on raw columns; its history is what it ends in."""
     rows, unseen = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
     out = outputs(network, problem.raw_X)
-    losses = problem.losses(out[rows], rows)
+    losses, held_out_losses = problem.losses(out[rows], rows), problem.losses(out[unseen], unseen)
     hits = problem.hits(out[unseen], unseen)
-    held_out_losses = problem.losses(out[unseen], unseen)
-    r = problem.loss_scale / scaling.target_scale
-    ends = float(losses.mean()), float(held_out_losses.mean())
+    ends = losses.mean(keepdims=True), held_out_losses.mean(keepdims=True)
     return Trial(
-        name=plan.name,
+        name=name,
         recipe=recipe,
         seed=seed,
         network=network,
-        history=run.history if r == 1.0 else in_unit_of_loss(run.history, r, ends),
-        status=run.status,
+        history=History(np.zeros(1, dtype=np.int64), *ends),
+        status="finished",
         training_losses=losses,
         held_out_losses=held_out_losses,
         held_out_hits=hits,
         objective=problem.objective(network, float(losses.mean())),
         score=problem.score(hits, problem.held_out),
+        made=made,
     )
 
 

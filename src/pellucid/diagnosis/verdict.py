@@ -7,6 +7,7 @@ from typing import Any
 from .._shapes import Array, Float64
 from ..network import Network
 from ..training import History
+from .alarms import Alarm
 
 KINDS = (
     "fits",
@@ -34,6 +35,7 @@ class Recipe:
     batch_size: int | None = None
     weight_decay: float = 0.0
     standardize: bool = False
+    schedule: str = "constant"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -46,7 +48,8 @@ class Recipe:
 class Experiment:
     """Some runs of one recipe, one entry per seed; losses in nats, of the standardised target.
 
-    `role` is "recipe" (the user's own), "same architecture", "wider", "deeper" or "narrower"
+    `role` is "recipe" (the user's own), "same architecture", "improved" (parameters of the user's
+    architecture that no recipe gives: refitted, polished, pruned), "wider", "deeper" or "narrower"
     (a smaller one). `training_loss` is the objective on the training rows in float64.
     """
 
@@ -147,6 +150,36 @@ class UnitHealth:
     n_saturated: int
 
 
+@dataclass(frozen=True)
+class Step:
+    """One step of the waterfall: a loss on the training rows, and whose it is.
+
+    That of the reference is cross-validated, as all that is measured against it.
+    """
+
+    name: str
+    loss: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that is wrong; its share of (trivial - reference), NaN where none is known."""
+
+    kind: str
+    share: float
+    certainty: str
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The user's recipe on so many of the training rows: mean losses over a few seeds."""
+
+    n_rows: int
+    training_loss: float
+    held_out_loss: float
+    n_seeds: int
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Verdict:
     """The answer to "can this model not represent it, or was it trained badly?", with its evidence.
@@ -158,6 +191,12 @@ class Verdict:
     and R^2 for numbers. `loss_scale` is the t of (y - output) / t in the loss: the standard
     deviation of the training targets, 1 for classes. `stage` is the last stage of the protocol that
     the time budget allowed.
+
+    `alarms` is what the gates found, `floors` lower bounds of the training loss of the user's
+    architecture, and `certificate` the document that `verify_certificate` accepts, where a bound is
+    proved. `waterfall` leads from the constant prediction to the floor, `causes` are all kinds that
+    the numbers support, each with its share, and `would_change` says what would change the verdict.
+    `learning_curve` is the user's recipe on parts of the training rows, where it was asked for.
     """
 
     kind: str
@@ -193,6 +232,13 @@ class Verdict:
     stages: tuple[str, ...]
     budget: float
     seconds: float
+    alarms: tuple[Alarm, ...] = ()
+    floors: tuple[Any, ...] = ()
+    certificate: dict[str, Any] | None = None
+    waterfall: tuple[Step, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    would_change: tuple[str, ...] = ()
+    learning_curve: tuple[CurvePoint, ...] = ()
 
     @property
     def reference_is_a_model(self) -> bool:

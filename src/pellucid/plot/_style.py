@@ -47,11 +47,12 @@ class Mark:
 ROLES = {
     "recipe": Mark("your recipe", VERMILLION, "o"),
     "same architecture": Mark("same architecture", BLUE, "s"),
+    "improved": Mark("same architecture, made", SKY, "P"),  # refitted, polished, pruned
     "wider": Mark("wider", GREEN, "^"),
     "deeper": Mark("deeper", PURPLE, "D"),
     "narrower": Mark("regularised", ORANGE, "v"),  # fewer units, a penalty, or fewer steps
 }
-OTHER_ROLE = Mark("other", SKY, "P")
+OTHER_ROLE = Mark("other", GREY, "X")
 
 _RC: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],

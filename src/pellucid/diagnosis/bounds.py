@@ -1,0 +1,63 @@
+"""Lower bounds of the user's architecture: found by `floors`, proved by the checker alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..network import Network
+from .decision import THRESHOLD, Bound
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The floors that were found, the highest first, and the certificate of the one that counts."""
+
+    floors: tuple[Any, ...] = ()
+    bound: Bound | None = None
+    certificate: dict[str, Any] | None = None
+
+
+def find_bounds(
+    problem: Problem,
+    network: Network,
+    output_activation: str,
+    work: float,
+    losses: tuple[float, float],
+) -> Bounds:
+    """Look for floors and have the checker decide about those above the tolerance.
+
+    `losses` are those of the constant prediction and of the reference.
+    """
+    try:
+        from .floors import Architecture, find_floors
+    except ImportError:
+        return Bounds()
+    architecture = Architecture.of_network(network, output_activation)
+    floors = tuple(find_floors(problem, architecture, work=work))
+    return certified(problem, architecture, floors, losses)
+
+
+def certified(
+    problem: Problem, architecture: Any, floors: Sequence[Any], losses: tuple[float, float]
+) -> Bounds:
+    """Make certificates of the floors above the tolerance; the first that is accepted counts."""
+    from .checker import check_certificate
+    from .floors import capacity_certificate
+
+    floors, (trivial, reference) = tuple(floors), losses
+    if not floors:
+        return Bounds()
+    refused = ""
+    for floor in floors:
+        if not floor.value > reference + THRESHOLD * (trivial - reference):
+            break
+        document = capacity_certificate(problem, architecture, floor, trivial, reference)
+        answer = check_certificate(document, problem.raw_X, problem.y, problem.held_out)
+        if answer.accepted:
+            bound = Bound(floor.kind, floor.value, floor.sentence, True, answer.reason)
+            return Bounds(floors, bound, document)
+        refused = refused or answer.reason
+    first = floors[0]
+    bound = Bound(first.kind, first.value, first.sentence, False if refused else None, refused)
+    return Bounds(floors, bound)

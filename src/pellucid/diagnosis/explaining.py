@@ -1,0 +1,185 @@
+"""Further sentences of a verdict: alarms, bounds, unstable runs, and what would change it."""
+
+from typing import TYPE_CHECKING
+
+from .wording import against, capital, differs, nats, number, share
+
+if TYPE_CHECKING:
+    from .alarms import Alarm
+    from .decision import Evidence
+
+
+# ---- headlines
+
+
+def alarmed(alarm: "Alarm") -> str:
+    """The headline where a gate found what is wrong."""
+    return capital(alarm.sentence.rstrip(".")) + "."
+
+
+def too_small(e: "Evidence", of_output: bool) -> str:
+    """The headline of a capacity failure that the checker has accepted."""
+    assert e.bound is not None
+    what = "The output layer stands in the way" if of_output else "This network is too small"
+    return (
+        f"{what}: no parameters of this architecture bring the training loss below "
+        f"{nats(e.bound.value)} on these rows, and {e.reference_name} reaches "
+        f"{number(e.reference)}."
+    )
+
+
+def impossible(e: "Evidence") -> str:
+    """What is said where a run does what a bound rules out."""
+    assert e.bound is not None
+    lowest = min(e.training_loss, e.best_training)
+    return (
+        f"Undecided: a run of this architecture has a training loss of {nats(lowest)}, and a "
+        f"lower bound of {number(e.bound.value)} ({e.bound.kind}) says that none can. One of the "
+        "two is wrong; please report it."
+    )
+
+
+def unstable(e: "Evidence") -> str:
+    """The headline of training that diverges."""
+    n = e.seeds.n if e.seeds else 1
+    if n < 2:
+        return "Training is unstable: your run diverged."
+    return f"Training is unstable: {e.n_diverged} of {n} seeds of your recipe diverged."
+
+
+def unclear(e: "Evidence", overconfident: bool) -> str:
+    """The headline where the held-out rows do not tell a fit from overfitting."""
+    how = "the training rows are learned"
+    if overconfident:
+        how = "the classes are about as often right, the probabilities may be too extreme"
+    return (
+        f"Undecided: {how}, and the held-out loss is {differs(e.held_out_excess)} that of "
+        f"{e.reference_name} ({against(e)}): an interval too wide to tell a fit from overfitting; "
+        "more held-out rows would."
+    )
+
+
+# ---- reasons
+
+
+def seeds_diverged(e: "Evidence") -> str:
+    """How many seeds of the user's recipe diverged."""
+    assert e.seeds is not None
+    return (
+        f"Of {e.seeds.n} seeds of your recipe, {e.n_diverged} diverged: their loss became infinite "
+        "or NaN."
+    )
+
+
+def bound(e: "Evidence", certainty: str) -> str:
+    """What no parameters of the architecture can do."""
+    assert e.bound is not None
+    check = "the checker computed the bound again and accepts"
+    if certainty != "proved":
+        check = f"the checker did not accept it ({e.bound.reason or 'it was not asked'})"
+    above = share(e, e.bound.value - e.reference)
+    return f"{capital(e.bound.sentence)}; that is {above} above {e.reference_name}; {check}."
+
+
+def what_would_tell(e: "Evidence") -> str:
+    """How many rows would make the interval narrow enough."""
+    ratio = e.held_out_excess.noise / max(e.tolerance, 1e-300)
+    times = max(2, round(ratio**2)) if ratio < 1e3 else 1_000_000
+    return (
+        f"Two standard errors of the held-out difference are {nats(e.held_out_excess.noise)}, a "
+        f"tenth of the gap {nats(e.tolerance)}: about {number(times)} times as many held-out rows "
+        "would bring the one down to the other."
+    )
+
+
+# ---- what would change the verdict
+
+
+def would_change(e: "Evidence", kind: str, certainty: str) -> tuple[str, ...]:
+    """What would make another verdict of this one, with the numbers at which it would."""
+    return tuple(_CHANGES[kind](e, certainty))
+
+
+def _fits(e: "Evidence", certainty: str) -> list[str]:
+    if e.gap <= 0 or not e.signal.beyond(0.0):
+        return ["Other rows on which your network does no better than the constant prediction."]
+    limit = max(e.tolerance, e.held_out_excess.noise)
+    return [
+        f"Further rows on which your network's loss is more than {nats(limit)} above that of "
+        f"{e.reference_name}.",
+        "A stronger reference: a model of another family that does clearly better on these rows.",
+    ]
+
+
+def _optimization(e: "Evidence", certainty: str) -> list[str]:
+    assert e.same is not None
+    end = e.same.objective + e.tolerance
+    texts = [
+        f"A run of yours with a training objective below about {nats(end)}: then nothing that "
+        "counts is left to win."
+    ]
+    if certainty == "proved":
+        return [*texts, "Nothing else: the better parameters exist and were evaluated again."]
+    return [*texts, "A check that accepts the better parameters would make it proved."]
+
+
+def _capacity(e: "Evidence", certainty: str) -> list[str]:
+    if certainty == "proved":
+        return [
+            "No training at all: the bound holds for every parameter vector of this architecture "
+            "on these rows. Another architecture, other columns or another loss would."
+        ]
+    return [
+        f"One run of your architecture with a training loss of {nats(e.reference + e.tolerance)} "
+        f"or less would refute it; {e.n_same} did not get there.",
+        "A lower bound above that number, which a larger budget looks for, would prove it.",
+    ]
+
+
+def _overfitting(e: "Evidence", certainty: str) -> list[str]:
+    return [
+        f"A held-out loss within {nats(max(e.tolerance, e.held_out_excess.noise))} of that of "
+        f"{e.reference_name}, on more training rows or with a stronger regularisation."
+    ]
+
+
+def _data_limit(e: "Evidence", certainty: str) -> list[str]:
+    return [
+        f"A model of any kind whose loss is below the constant prediction's {nats(e.trivial)} by "
+        "more than two standard errors.",
+        "Columns that say more about the target, or more rows.",
+    ]
+
+
+def _mended(e: "Evidence", certainty: str) -> list[str]:
+    return ["A diagnosis of the same recipe after what was found is mended, or explained."]
+
+
+def _unstable(e: "Evidence", certainty: str) -> list[str]:
+    return ["A recipe all of whose seeds end with a finite loss, such as one with a lower rate."]
+
+
+def _undecided(e: "Evidence", certainty: str) -> list[str]:
+    texts = [
+        f"A run of your architecture with a training loss of {nats(e.reference + e.tolerance)} or "
+        "less that does as well on held-out rows: then it is the training.",
+        "A larger network that does so while none of yours does: then it is the size.",
+    ]
+    if e.gap <= 0 or not e.signal.beyond(0.0) or e.held_out_excess.within(e.tolerance):
+        return ["More rows: the differences would stand out from chance, or vanish."]
+    if not (e.searched and e.widened):
+        texts.append("A larger budget: the stages that are missing look for both.")
+    return texts
+
+
+_CHANGES = {
+    "fits": _fits,
+    "optimization failure": _optimization,
+    "capacity failure": _capacity,
+    "overfitting": _overfitting,
+    "data limit": _data_limit,
+    "data error": _mended,
+    "wrong loss or output": _mended,
+    "unstable training": _unstable,
+    "undecided": _undecided,
+}

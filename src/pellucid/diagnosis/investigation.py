@@ -1,0 +1,242 @@
+"""The stages of a diagnosis after the user's own run, each one if it is asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .alarms import Alarm
+from .bounds import Bounds, find_bounds
+from .curve import SEEDS, SHARES, curve_work, learning_curve
+from .decision import Evidence, fits, learned, optimization_share, proved_share, reaches
+from .evidence import Findings, gather, prove
+from .improve import ROLE, Workshop, improve, improve_work
+from .judging import judge
+from .lab import FLOPS, Job, Lab
+from .problem import Problem
+from .references import Judged
+from .refit import NAME as REFIT
+from .refit import refit_own, refit_work
+from .remedy import n_regularised_runs, regularised
+from .search import (
+    Group,
+    Plan,
+    Report,
+    decayed_plans,
+    much_wider_plans,
+    n_changes,
+    remedy_plan,
+    same_architecture_plans,
+    wider_plans,
+)
+from .source import KernelSource, Source
+from .verdict import CurvePoint, Recipe, Witness
+
+STAGES = (
+    *("references", "your run", "gates", "exact refit", "floors", "your recipe"),
+    *("same architecture", "wider and deeper", "better parameters", "much wider"),
+    *("more floors", "fix", "learning curve", "last floors"),
+)
+"""The protocol, in this order; the time budget decides after which stage it stops."""
+CHEAP, DEAR, DEAREST = 1e9, 1e10, 1e11
+"""The floating operations that the three stages of floors may take, each in all."""
+
+
+@dataclass
+class Investigation:
+    """The stages after the user's run, and what they have found so far."""
+
+    lab: Lab
+    references: tuple[Judged, ...]
+    seed: int
+    searched: bool = False
+    widened: bool = False
+    alarms: tuple[Alarm, ...] = ()
+    bounds: Bounds = field(default_factory=Bounds)
+    curve: tuple[CurvePoint, ...] = ()
+
+    @property
+    def recipe(self) -> Recipe:
+        """The user's."""
+        return self.lab.source.recipe
+
+    def findings(self) -> Findings:
+        """Everything measured so far."""
+        return Findings(
+            self.lab.problem,
+            self.references,
+            tuple(self.lab.groups),
+            self.searched,
+            self.widened,
+            self.alarms,
+            self.bounds,
+        )
+
+    def evidence(self) -> Evidence:
+        """The numbers that the findings come to."""
+        return gather(self.findings())
+
+    def _job(self, stage: str, make: Callable[[Report], Sequence[Group] | None], **cost: float):
+        """Run a stage that is one job."""
+        return self.lab.run(stage, [Job(lambda report: make(report) or (), **cost)])
+
+    def _pass(self, stage: str) -> None:
+        """A stage that nothing asks for counts as done."""
+        if not self.lab.stopped:
+            self.lab.stage = stage
+
+    def open_gates(self) -> None:
+        """What can be wrong with data and code, before any experiment."""
+
+        def make(report: Report) -> None:
+            self.alarms = gates(self.lab.source, self.lab.problem)
+
+        self._job("gates", make)
+
+    def refit(self) -> None:
+        """The output layer of the user's run, exactly."""
+        problem, user = self.lab.problem, self.lab.groups[0].trials[0]
+
+        def make(report: Report) -> Sequence[Group]:
+            found = tuple(t for t in refit_own(problem, user) if np.isfinite(t.objective))
+            return [Group(REFIT, ROLE, user.recipe, found)]
+
+        self._job("exact refit", make, amount=refit_work(problem, user.recipe))
+
+    def look_for_floors(self, stage: str, work: float) -> None:
+        """Lower bounds, where capacity is in question and none is proved yet."""
+        evidence = self.evidence()
+        if not capacity_in_question(evidence):
+            return self._pass(stage)
+
+        def make(report: Report) -> None:
+            network = self.lab.groups[0].trials[0].network
+            output = getattr(self.lab.source, "output_activation", "identity")
+            losses = evidence.trivial, evidence.reference
+            self.bounds = find_bounds(self.lab.problem, network, output, work, losses)
+
+        self._job(stage, make, seconds=work / FLOPS)
+        return None
+
+    def search(self) -> None:
+        """Other recipes for the same architecture."""
+        plans = same_architecture_plans(self.lab.problem, self.recipe, self.seed)
+        self.searched = self.lab.run("same architecture", plans)
+
+    def widen(self) -> None:
+        """Larger networks; better parameters of the user's own, made from all that is known."""
+        lab, recipe, seed = self.lab, self.recipe, self.seed
+        start = _recipe_for_others(lab.groups, self.evidence().tolerance)
+        self.widened = lab.run("wider and deeper", wider_plans(recipe, start, seed))
+        self.improve()
+        if self.widened and _need_much_wider(self.evidence()):
+            plans = much_wider_plans(lab.problem, recipe, start, seed)
+            self.widened = lab.run("much wider", plans)
+        elif self.widened:
+            self._pass("much wider")
+
+    def improve(self) -> None:
+        """Better parameters than training has found, where they could matter."""
+        evidence, stage = self.evidence(), "better parameters"
+        if fits(evidence) or learned(evidence) or evidence.gap <= 0 or _reached(evidence):
+            return self._pass(stage)
+        lab = self.lab
+        shop = Workshop(lab.problem, self.recipe, lab.activation, self.seed)
+
+        def make(report: Report) -> Sequence[Group]:
+            found = self.findings()
+            return improve(shop, found.same, found.larger, report)
+
+        job = Job(make, improve_work(lab.problem, self.recipe))
+        lab.run(stage, [*decayed_plans(lab.problem, self.recipe, self.seed), job])
+        return None
+
+    def mend(self) -> None:
+        """Against overfitting: the choice is made inside the training rows."""
+        lab, stage = self.lab, "fix"
+        if judge(self.evidence()).kind != "overfitting" or lab.stopped:
+            return self._pass(stage)
+        plan = Plan(
+            "search", "narrower", self.recipe, tuple(range(n_regularised_runs(self.recipe)))
+        )
+        if not lab.clock.allows(plan.work(lab.problem)):
+            lab.stopped = True
+            return None
+        try:
+            other = regularised(
+                lab.problem,
+                self.recipe,
+                self.seed,
+                lab.activation,
+                lab.threads,
+                lambda done, of: lab.report(stage, 0.9 * done / max(of, 1)),
+            )
+        except KeyboardInterrupt:
+            lab.stopped = lab.interrupted = True
+            return None
+        lab.run(stage, remedy_plan(self.recipe, other, self.seed))
+        return None
+
+    def learn_curve(self) -> None:
+        """Would more rows help? Asked where generalisation is in question."""
+        lab, stage = self.lab, "learning curve"
+        kind = judge(self.evidence()).kind
+        if kind not in ("overfitting", "data limit", "undecided") or not lab.source.repeats:
+            return self._pass(stage)
+
+        def make(report: Report) -> None:
+            whole = lab.groups[0]
+            self.curve = learning_curve(lab.problem, lab.source, whole, self.seed, report)
+
+        cost = lab.own_seconds * SEEDS * sum(SHARES)
+        amount = 0.0 if cost else curve_work(lab.problem, lab.source)
+        self._job(stage, make, amount=amount, seconds=cost)
+        return None
+
+    def concluded(self) -> tuple[Evidence, Witness | None]:
+        """The evidence; the checker is asked only where a failure is in question."""
+        evidence = self.evidence()
+        if evidence.gap <= 0 or fits(evidence) or optimization_share(evidence) <= 0:
+            return evidence, None
+        if evidence.by_networks:
+            return evidence, None  # the gap was chosen by held-out rows: no ground for a proof
+        return prove(self.findings(), evidence)
+
+
+def _recipe_for_others(groups: Sequence[Group], tolerance: float) -> Recipe:
+    """How to train other architectures: the smallest change that trains the user's nearly best."""
+    same = [g for g in groups if g.role in ("recipe", "same architecture")]
+    lowest = min(g.median.objective for g in same)
+    near = [g.recipe for g in same if g.median.objective <= lowest + max(tolerance, 0.0)]
+    return min(near, key=lambda r: n_changes(same[0].recipe, r), default=same[0].recipe)
+
+
+def _reached(e: Evidence) -> bool:
+    """Whether training alone has found parameters of the user's shape that are good enough."""
+    return e.n_reached > 0 and optimization_share(e) > 0
+
+
+def capacity_in_question(e: Evidence) -> bool:
+    """Whether a lower bound could say something: nothing of the user's shape gets there."""
+    if e.gap <= 0 or e.by_networks or proved_share(e) or not e.signal.beyond(0.0):
+        return False
+    return not (fits(e) or learned(e) or e.n_reached)
+
+
+def gates(source: Source, problem: Problem) -> tuple[Alarm, ...]:
+    """The alarms of the data gates, and of the code gates where the code is the user's own."""
+    try:
+        from .gates import data_gates
+    except ImportError:
+        return ()
+    alarms = tuple(data_gates(problem, source.recipe))
+    if isinstance(source, KernelSource):
+        return alarms
+    from .torch_gates import code_gates
+
+    return alarms + tuple(code_gates(source, problem))
+
+
+def _need_much_wider(e: Evidence) -> bool:
+    """Only where the user's network does not fit and nothing that was tried reaches far enough."""
+    return not (fits(e) or learned(e) or e.n_reached or (e.wider and reaches(e.wider, e)))
