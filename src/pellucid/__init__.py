@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .diagnosis import Verdict as Verdict
     from .diagnosis import diagnose as diagnose
     from .diagnosis import gradient_flow as gradient_flow
+    from .diagnosis import verify_certificate as verify_certificate
     from .network import Activation as Activation
     from .network import Network as Network
     from .network import initialize as initialize
@@ -78,7 +79,7 @@ _PUBLIC = {
         "PellucidWarning",
         "UnsupportedLayer",
     ),
-    "diagnosis": ("GradientFlow", "Recipe", "Verdict", "diagnose", "gradient_flow"),
+    "diagnosis": ("GradientFlow", "Recipe", "Verdict", "diagnose", "gradient_flow", "verify_certificate"),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "BettiNumbers",

@@ -19,6 +19,7 @@ from .regions import regions
 from .reproduce import reproduce
 from .sweep import sweep
 from .train import train
+from .verify import verify
 from .walkthrough import walkthrough
 
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, wherever it is kept
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 VERBS = {
     diagnose: "Say what holds a network back, with the evidence.",
+    verify: "Check a certificate of diagnose again, in a fresh process.",
     train: "Train one network on a table and save it.",
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",

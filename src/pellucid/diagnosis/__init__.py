@@ -26,6 +26,7 @@ from .verdict import (
     Verdict,
     Witness,
 )
+from .verify import verify_certificate
 
 __all__ = [
     "CERTAINTIES",
@@ -57,6 +58,7 @@ __all__ = [
     "gradient_flow",
     "read_certificate",
     "unit_health",
+    "verify_certificate",
     "witness_certificate",
     "write_certificate",
 ]

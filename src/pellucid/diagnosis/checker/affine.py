@@ -40,16 +40,23 @@ def affine_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> 
 
 
 def _independent_columns(X: Array, evidence: dict[str, Any]) -> Float64[Array, "n k"]:
-    """The named columns, shifted and scaled, and the constant; the others are combinations."""
+    """The named columns, shifted and scaled, and the constant."""
+    check_columns(X, evidence)
+    columns = [(x - x.mean()) / x.std() for x in X[:, evidence["columns"]].T]
+    return np.column_stack([*columns, np.ones(len(X))])
+
+
+def check_columns(X: Array, evidence: dict[str, Any]) -> None:
+    """Every column is constant, one of the named ones, or a combination of those."""
     kept, combinations = evidence["columns"], evidence["combinations"]
+    if type(kept) is not list or type(combinations) is not list:
+        raise Refused("the columns of the evidence are no list")
     left = [combination["column"] for combination in combinations]
     varying = [j for j in range(X.shape[1]) if (X[:, j] != X[0, j]).any()]
     if sorted([*kept, *left]) != varying or not all(type(j) is int for j in (*kept, *left)):
         raise Refused("the columns of the evidence are not those that vary")
     for combination in combinations:
         _check_combination(X, set(kept), combination)
-    columns = [(x - x.mean()) / x.std() for x in X[:, kept].T]
-    return np.column_stack([*columns, np.ones(len(X))])
 
 
 def _check_combination(X: Array, kept: set[int], combination: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ import numpy as np
 from ..._shapes import Array
 from .affine import affine_bound
 from .duplicates import duplicates_bound
+from .lines import lines_bound
+from .one_unit import one_unit_bound
 from .output_range import output_range_bound
 from .result import CheckResult, Refused
 from .rows import Shape, TrainingRows, is_number, read_shape
@@ -47,6 +49,8 @@ BOUNDS: dict[str, Bound] = {
     "conflicting duplicates": duplicates_bound,
     "affine": affine_bound,
     "output range": output_range_bound,
+    "one hidden unit": one_unit_bound,
+    "pieces on a line": lines_bound,
 }
 CERTIFICATE_KINDS = (*BOUNDS, "witness")
 VERDICTS = ("capacity failure", "data limit", "wrong loss or output")

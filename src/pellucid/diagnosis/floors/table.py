@@ -9,6 +9,8 @@ from .affine import find_affine
 from .architecture import Architecture
 from .duplicates import find_duplicates
 from .found import Found
+from .lines import find_lines
+from .one_unit import find_one_unit
 from .output_range import find_output_range
 from .rows import MINIMA, Rows, training_rows
 
@@ -60,6 +62,18 @@ _FAMILIES = (
         find_affine,
         "a network without hidden layers, or with the identity in all of them, is affine",
         "Legendre 1805; Lebanon and Lafferty 2002",
+    ),
+    FloorFamily(
+        "one hidden unit",
+        find_one_unit,
+        "with one hidden unit a network follows one linear form, up or down",
+        "Ayer, Brunk, Ewing, Reid and Silverman 1955",
+    ),
+    FloorFamily(
+        "pieces on a line",
+        find_lines,
+        "on a line a piecewise-linear network has at most so many affine pieces",
+        "Montufar, Pascanu, Cho and Bengio 2014; Bellman 1961",
     ),
 )
 FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}

@@ -1,0 +1,80 @@
+"""`pellucid verify`: check a certificate in a process that has never seen the search."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._errors import InvalidFile
+
+if TYPE_CHECKING:
+    from ..datasets import Table
+    from ..diagnosis import CheckResult
+
+ACCEPTED, REFUSED = 0, 1
+
+
+def verify(
+    certificate: Annotated[
+        Path,
+        typer.Argument(metavar="CERTIFICATE", help="The JSON file.", show_default=False),
+    ],
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="The table that it is about: a CSV or Parquet file, or a listed data set.",
+            show_default=False,
+        ),
+    ],
+) -> int:
+    """Check a certificate of `pellucid diagnose` again, with other algorithms and from the data.
+
+    The certificate says which columns are read and which rows were held out. Exit code 0 where it
+    is accepted, 1 where it is refused, 2 where a file cannot be read.
+
+    Example: pellucid verify certificate.json table.csv
+    """
+    from ..diagnosis import read_certificate, verify_certificate
+    from ._console import visible
+
+    document = read_certificate(certificate)
+    table = _table(document, data, certificate)
+    answer = verify_certificate(document, table)
+    typer.echo(visible(_sentence(document, answer)))
+    return ACCEPTED if answer.accepted else REFUSED
+
+
+def _table(document: dict[str, Any], data: str, path: Path) -> "Table":
+    """The table with the columns, the target and the task of the certificate."""
+    from ..datasets import read_table
+    from ..datasets.files import read_file
+    from ._load import is_listed, load_table
+
+    try:
+        target, task = document["data"]["target"], document["data"]["task"]
+        kept = set(document["reading"]["columns"])
+    except (KeyError, TypeError):
+        target = task = kept = None
+    if not isinstance(target, str) or task not in ("classification", "regression"):
+        raise InvalidFile(f"{path} is no certificate of Pellucid; give the file of one.")
+    if is_listed(data) or not Path(data).exists():
+        return load_table(data, target, "auto" if is_listed(data) else task, ())
+    drop = [name for name in read_file(data).names if name not in kept | {target}]
+    return read_table(data, target, task=task, drop=drop)
+
+
+def _sentence(document: dict[str, Any], answer: "CheckResult") -> str:
+    if not answer.accepted:
+        return f"refused: {answer.reason}."
+    verdict, kind = document["verdict"], document["kind"]
+    if kind == "witness":
+        return (
+            f"accepted: {verdict}, proved by a network of the same architecture, whose objective "
+            f"is {answer.objective:.4f} and not {answer.user_objective:.4f} nats."
+        )
+    return (
+        f"accepted: {verdict}, proved by {kind}: no parameters of this architecture have a "
+        f"training loss below {document['bound']:.4f} nats, and the tolerance is "
+        f"{answer.tolerance:.4f}; taken on trust: the reference, {document['reference']:.4f}."
+    )
