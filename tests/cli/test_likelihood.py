@@ -1,4 +1,7 @@
-"""`pellucid train --likelihood`."""
+"""`pellucid train --likelihood`, and `likelihood` in a study of `pellucid sweep`."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -100,3 +103,96 @@ def test_the_diagnosis_that_is_offered_takes_no_likelihood(table, capsys):
     offered = capsys.readouterr().out.partition("pellucid diagnose")[2]
     assert "--standardize" in offered
     assert "likelihood" not in offered
+
+
+# ---- a study
+
+
+def sweep(target, likelihood, *more, data="", best=True):
+    drop = [c for c in ("price", "visits", "grade", "sold") if c != target]
+    Path("study.toml").write_text(
+        f"""
+[data]
+path = "table.csv"
+target = "{target}"
+drop = {json.dumps(drop)}
+standardize = true
+{f'likelihood = "{likelihood}"' if likelihood else ""}
+{data}
+[settings]
+hidden = [[16], []]
+steps = 400
+[output]
+table = "study.parquet"
+{'save_best = "best.pellucid"' if best else ""}
+"""
+    )
+    return run(["sweep", "study.toml", *more])
+
+
+@pytest.mark.parametrize(
+    ("target", "likelihood", "share"),
+    [
+        ("price", "laplace", False),
+        ("price", "quantile(0.1,0.9)", False),
+        ("visits", "poisson", False),
+        ("grade", "ordinal", True),
+        ("sold", "bernoulli", True),
+    ],
+)
+def test_a_study_trains_as_train_does(table, capsys, target, likelihood, share):
+    """The same losses, and the same network in the target's own unit, with the same split."""
+    assert train(target, likelihood) == 0
+    single = " ".join(capsys.readouterr().out.split())
+    assert sweep(target, likelihood) == 0
+    printed = capsys.readouterr().out
+    assert f"likelihood: {likelihood}\n" in printed
+    assert ("classes in order: 0 < 1 < 2 < 3" in printed) == (likelihood == "ordinal")
+    assert ("pinball loss" in printed) == likelihood.startswith("quantile")
+    rows = pl.read_parquet("study.parquet")
+    assert rows["likelihood"].to_list() == [likelihood, likelihood]
+    assert ("validation_accuracy" in rows.columns) == share
+    mine, theirs = (pellucid.load(f"{name}.pellucid") for name in ("best", "model"))
+    about, other = (read_metadata(f"{name}.pellucid") for name in ("best", "model"))
+    assert {k: about[k] for k in other} == other
+    x = table["x"].to_numpy()[:, None]
+    if rows["validation_loss"][0] < rows["validation_loss"][1]:
+        np.testing.assert_allclose(mine(x), theirs(x), rtol=1e-12)
+    if share:
+        assert f"{100 * rows['validation_accuracy'][0]:.1f} %" in single
+
+
+def test_the_usual_likelihood_of_a_study_is_what_it_has_without_one(table, capsys):
+    frames = []
+    for likelihood in ("", "gaussian"):
+        assert sweep("price", likelihood, "--restart", best=False) == 0
+        assert "likelihood:" not in capsys.readouterr().out
+        frames.append(pl.read_parquet("study.parquet"))
+    assert frames[0].equals(frames[1])
+    assert frames[0]["likelihood"].to_list() == ["gaussian", "gaussian"]
+
+
+def test_the_best_of_a_study_knows_its_split(table):
+    assert sweep("price", "", data="held_out = 0.4\nseed = 3") == 0
+    split = json.loads(read_metadata("best.pellucid")["split"])
+    assert split == {"rows": 400, "task": "regression", "share": 0.4, "seed": 3}
+    assert sweep("price", "", "--restart", data="held_out = 0") == 0
+    assert "split" not in read_metadata("best.pellucid")
+
+
+@pytest.mark.parametrize(
+    ("target", "likelihood", "words"),
+    [
+        ("price", "normal", "is no likelihood; choose one of gaussian"),
+        ("price", "poisson", "needs counts"),
+        ("grade", "bernoulli", "likelihood bernoulli is for two classes; 'grade' has 4"),
+        ("sold", "mean_variance", "sold"),
+    ],
+)
+def test_mistakes_of_a_study_are_one_sentence(table, capsys, target, likelihood, words):
+    assert sweep(target, likelihood) == 2
+    error = capsys.readouterr().err
+    assert words in " ".join(error.split())
+    assert "study.toml" in error
+    assert "Traceback" not in error
+    assert not Path("study.parquet").exists()

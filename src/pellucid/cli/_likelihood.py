@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._errors import InvalidInput
 from .._shapes import Array
 from ._load import is_listed
 
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
     from ..network import Network
     from ..training import Run
 
-LABELS = ("label", "binary")
-USUAL = {"classification": "categorical", "regression": "gaussian"}
+
+def loss_name(head: "Likelihood", kind: str = "") -> str:
+    """The losses with their unit: the target's for quantiles."""
+    return f"{kind}pinball loss" if head.name == "quantile" else f"{kind}loss (nats)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +42,14 @@ class Outcome:
     @property
     def loss_name(self) -> str:
         """The unit of the losses: the target's for quantiles."""
-        return "pinball loss" if self.likelihood.name == "quantile" else "loss (nats)"
+        return loss_name(self.likelihood)
 
     @property
     def order(self) -> str | None:
         """The classes as they were ordered, which the user should look at."""
-        if self.likelihood.name != "ordinal":
-            return None
-        return "classes in order: " + " < ".join(self.problem.classes or ())
+        from ..training.targets import order_of
+
+        return order_of(self.likelihood, self.problem.classes)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Losses and the score of the network and of the best constant outputs."""
@@ -82,25 +83,9 @@ class Outcome:
 
 def wanted_task(head: "Likelihood", data: str, task: str) -> str:
     """The task that a file is read for, where the user left it open."""
-    if task != "auto" or is_listed(data):
-        return task
-    return "classification" if head.target_kind in LABELS else "regression"
+    from ..training.targets import task_of
 
-
-def is_usual(head: "Likelihood", table: "Table") -> bool:
-    """Whether it is the likelihood that the task has anyway; InvalidInput where they do not fit."""
-    wanted = "classification" if head.target_kind in LABELS else "regression"
-    if table.task != wanted:
-        raise InvalidInput(
-            f"--likelihood {head} is for a {wanted}; the target {table.target_name!r} makes a "
-            f"{table.task}."
-        )
-    if head.name == "bernoulli" and len(table.classes or ()) != 2:
-        raise InvalidInput(
-            f"--likelihood bernoulli is for two classes; {table.target_name!r} has "
-            f"{len(table.classes or ())}: leave it out, or take ordinal where they have an order."
-        )
-    return head.name == USUAL[table.task]
+    return task if task != "auto" or is_listed(data) else task_of(head)
 
 
 def train_by(
@@ -109,19 +94,20 @@ def train_by(
     """Split, scale and train as `diagnose` does; then bring the outputs to the target's unit."""
     from ..diagnosis.problem import fold, pose
     from ..training import train
+    from ..training.targets import targets
     from .train import HELD_OUT
 
     problem = pose(table, recipe, seed, HELD_OUT)
     scaling = problem.scaling_of(recipe)
     X, scaled = problem.scaled(scaling)
-    y = problem.y if head.target_kind == "label" else problem.y.astype(np.float64)[:, None]
-    in_unit = scaled[:, None] if head.target_kind == "real" else y
+    y = targets(head, problem.y)
+    scaled_y = scaled[:, None] if head.target_kind == "real" else y
     rows = ~problem.held_out
-    d_out = head.n_outputs(problem.y if head.target_kind == "label" else y)
+    d_out = head.n_outputs(y)
     run = train(
         [X.shape[1], *recipe.hidden, d_out],
         X[rows],
-        in_unit[rows],
+        scaled_y[rows],
         likelihood=head,
         **recipe.settings,
         seed=seed,
@@ -129,11 +115,11 @@ def train_by(
     )
     network = fold(run.network, scaling, regression=False)
     if head.target_kind == "real":
-        network, head = _in_unit(network, head, scaling.target_offset, scaling.target_scale)
+        network, head = in_unit(network, head, scaling.target_offset, scaling.target_scale)
     return Outcome(problem, run, network, head, y)
 
 
-def _in_unit(
+def in_unit(
     network: "Network", head: "Likelihood", offset: float, scale: float
 ) -> tuple["Network", "Likelihood"]:
     """Outputs for the scaled target to those for the target itself."""

@@ -222,14 +222,25 @@ def _folded(rows: "StudyRows", run: "Run") -> tuple[Any, dict[str, str]]:
 
     from ..diagnosis.problem import fold
     from ..diagnosis.verdict import Scaling
+    from ..training.targets import is_usual
+    from ._likelihood import in_unit
+    from .train import split_of
 
     scaling = Scaling(rows.input_offset, rows.input_scale, rows.target_offset, rows.target_scale)
+    table, head = rows.table, rows.likelihood
     about = {
         "feature_names": json.dumps(rows.feature_names),
-        "target": rows.table.target_name,
-        "classes": json.dumps(rows.table.classes),
+        "target": table.target_name,
+        "classes": json.dumps(table.classes),
     }
-    return fold(run.network, scaling, rows.table.classes is None), about
+    if rows.split is not None:
+        about["split"] = split_of(table, *rows.split)
+    if is_usual(head, table):
+        return fold(run.network, scaling, table.classes is None), about
+    network = fold(run.network, scaling, regression=False)
+    if head.target_kind == "real":
+        network, head = in_unit(network, head, rows.target_offset, rows.target_scale)
+    return network, about | {"likelihood": str(head)}
 
 
 def _print_json(study: "Study", result: "StudyResult", places: _Places) -> None:
@@ -238,6 +249,7 @@ def _print_json(study: "Study", result: "StudyResult", places: _Places) -> None:
     frame = result.to_frame()
     summary = {
         "networks": len(result.grid),
+        "likelihood": str(result.rows.likelihood),
         "statuses": _statuses(result),
         "best": [frame.row(i, named=True) for i in result.best(SHOWN)],
         "table": str(places.table),
@@ -251,7 +263,9 @@ def _statuses(result: "StudyResult") -> dict[str, int]:
 
 
 def _print(study: "Study", result: "StudyResult") -> None:
+    from ..training.targets import is_usual, order_of
     from ._console import console, print_table, visible
+    from ._likelihood import loss_name
     from ._wording import spoken
 
     paper, rows = console(), result.rows
@@ -261,12 +275,18 @@ def _print(study: "Study", result: "StudyResult") -> None:
         f"{n_held_out:,} held out; column to predict: {visible(repr(rows.table.target_name))} "
         f"({rows.table.task})"
     )
+    if not is_usual(rows.likelihood, rows.table):
+        paper.print(f"likelihood: {rows.likelihood}")
+    order = order_of(rows.likelihood, rows.table.classes)
+    if order:
+        paper.print(visible(order))
     counts = ", ".join(f"{count:,} {status}" for status, count in _statuses(result).items())
     paper.print(f"{len(result.grid):,} networks: {visible(counts)}")
     best = result.best(SHOWN)
     if best:
         paper.print(f"the best by {'held-out' if n_held_out else 'training'} loss:")
-        header = ("network", *(study.varied or ("hidden",)), *_MEASURES)
+        loss = loss_name(rows.likelihood, "training ")
+        header = ("network", *(study.varied or ("hidden",)), loss, *_HELD_OUT)
         print_table(paper, header, [_row(study, result, i) for i in best])
     else:
         paper.print("No network has a finite loss; try lower learning rates.", style="yellow")
@@ -274,7 +294,7 @@ def _print(study: "Study", result: "StudyResult") -> None:
         paper.print(f"note: {visible(spoken(note))}")
 
 
-_MEASURES = ("training loss (nats)", "held-out loss", "held-out accuracy")
+_HELD_OUT = ("held-out loss", "held-out accuracy")
 
 
 def _row(study: "Study", result: "StudyResult", i: int) -> list[str]:

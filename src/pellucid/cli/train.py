@@ -60,12 +60,14 @@ def train(
     if likelihood is None:
         return _train(load_table(data, target, task, drop), recipe, seed, threads, out)
     from ..likelihoods import as_likelihood
+    from ..training.targets import check_fit, is_usual
     from . import _likelihood
     from ._console import visible
 
     head = as_likelihood(likelihood)
     table = load_table(data, target, _likelihood.wanted_task(head, data, task), drop)
-    if _likelihood.is_usual(head, table):
+    check_fit(head, table, "--likelihood")
+    if is_usual(head, table):
         return _train(table, recipe, seed, threads, out)
     outcome = _likelihood.train_by(head, table, recipe, seed, threads)
     save(
@@ -113,13 +115,19 @@ def metadata(problem: "Problem", seed: int) -> dict[str, str]:
     import json
 
     table = problem.table
-    split = {"rows": table.n_rows, "task": table.task, "share": HELD_OUT, "seed": seed}
     return {
         "feature_names": json.dumps(problem.feature_names),
         "target": table.target_name,
         "classes": json.dumps(problem.classes),
-        "split": json.dumps(split),
+        "split": split_of(table, HELD_OUT, seed),
     }
+
+
+def split_of(table: "Table", share: float, seed: int) -> str:
+    """The split, for whoever loads the network to know the rows that it did not see."""
+    import json
+
+    return json.dumps({"rows": table.n_rows, "task": table.task, "share": share, "seed": seed})
 
 
 def print_outcome(

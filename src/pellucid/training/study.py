@@ -11,12 +11,14 @@ from .._errors import InvalidInput, PellucidError
 from .._shapes import Array, Bool, Float64
 from ..datasets import DATASETS, Table, held_out_rows, load_dataset, read_table
 from ..datasets.scaling import target_scaling
+from ..likelihoods import LIKELIHOODS, Likelihood, as_likelihood
 from ..network import Network
 from .checkpoints import EVERY, Checkpoint
 from .data import training_data
 from .progress import Progress
 from .run import Grid, Run
 from .study_file import Study
+from .targets import USUAL, check_fit, targets, task_of
 from .train import train_grid
 
 CHUNK = 20_000
@@ -25,9 +27,13 @@ CHUNK = 20_000
 
 @dataclass(frozen=True)
 class StudyRows:
-    """The rows of a study as its networks see them, and how they were scaled."""
+    """The rows of a study as its networks see them, and how they were scaled.
+
+    `split` is the share and the seed of the held-out rows, None where there are none.
+    """
 
     table: Table
+    likelihood: Likelihood
     X: Float64[Array, "n d_in"]
     y: Array
     held_out: Bool[Array, " n"]
@@ -36,6 +42,7 @@ class StudyRows:
     input_scale: Float64[Array, " d_in"]
     target_offset: float
     target_scale: float
+    split: tuple[float, int] | None
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class StudyResult:
         import polars as pl
 
         frame = self.grid.to_frame()
+        at = frame.columns.index("loss")
+        frame.insert_column(at, pl.Series("likelihood", [run.likelihood for run in self.grid]))
         at = frame.columns.index("status")
         for name in ("validation_accuracy", "accuracy"):
             shares = getattr(self, name)
@@ -82,34 +91,39 @@ def study_rows(study: Study) -> StudyRows:
     """Load the table, split it, and learn the encoding and the scaling from the training rows."""
     data = study.data
     try:
-        table = _load(study)
-        share = float(data.get("held_out", 0.25))
+        named = as_likelihood(data["likelihood"]) if "likelihood" in data else None
+        table = _load(study, named)
+        head = LIKELIHOODS[USUAL[table.task]] if named is None else named
+        check_fit(head, table, "likelihood")
+        share, seed = float(data.get("held_out", 0.25)), data.get("seed", 0)
         if share:
-            held_out = held_out_rows(table, share, data.get("seed", 0))
+            held_out = held_out_rows(table, share, seed)
         else:
             held_out = np.zeros(table.n_rows, dtype=bool)
         standardize = data.get("standardize", False)
         encoder = table.encoder(~held_out, standardize=standardize)
         y, offset, scale = np.asarray(table.y), 0.0, 1.0
-        if standardize and table.classes is None:
+        if standardize and head.target_kind == "real":
             offset, scale = target_scaling(y[~held_out], table.target_name)
             y = (y - offset) / scale
     except PellucidError as error:
         raise type(error)(f"{study.file}, [data]: {error}") from None
     return StudyRows(
         table,
+        head,
         encoder.transform(table),
-        y,
+        targets(head, y),
         held_out,
         tuple(encoder.feature_names),
         encoder.offset,
         encoder.scale,
         offset,
         scale,
+        (share, seed) if share else None,
     )
 
 
-def _load(study: Study) -> Table:
+def _load(study: Study, head: Likelihood | None) -> Table:
     data, path = study.data, study.data_path
     if path is None:
         return load_dataset(data["dataset"], target=data.get("target"))
@@ -117,9 +131,10 @@ def _load(study: Study) -> Table:
         raise InvalidInput(
             f"there is no file {path}; write dataset = {data['path']!r} for the data set."
         )
-    return read_table(
-        path, data["target"], task=data.get("task", "auto"), drop=tuple(data.get("drop", ()))
-    )
+    task = data.get("task", "auto")
+    if head is not None and task == "auto":
+        task = task_of(head)
+    return read_table(path, data["target"], task=task, drop=tuple(data.get("drop", ())))
 
 
 def run_study(
@@ -133,12 +148,14 @@ def run_study(
     executor: str | None = None,
 ) -> StudyResult:
     """Train the grid of a study, or what an earlier call has left of it."""
-    d_out = None if rows.table.classes is None else len(rows.table.classes)
+    head, classes = rows.likelihood, rows.table.classes
+    every_class = rows.y if head.target_kind != "label" else np.arange(len(classes or ()))
     training, held_out = ~rows.held_out, rows.held_out
     validation = (rows.X[held_out], rows.y[held_out]) if held_out.any() else None
     saved = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_every)
     try:
-        data = training_data(rows.X[training], rows.y[training], None, d_out, validation)
+        d_out = head.n_outputs(every_class)
+        data = training_data(rows.X[training], rows.y[training], head, d_out, validation)
         grid = train_grid(
             list(study.settings),
             data,
@@ -149,7 +166,7 @@ def run_study(
         )
     except InvalidInput as error:
         raise InvalidInput(f"{study.file}: {error}") from None
-    if d_out is None or grid.interrupted:
+    if classes is None or grid.interrupted:
         return StudyResult(rows, grid, None, None)
     return StudyResult(
         rows,
@@ -161,14 +178,23 @@ def run_study(
 
 def _accuracies(grid: Grid, rows: StudyRows, which: Bool[Array, " n"]) -> tuple[float | None, ...]:
     X, y = rows.X[which], rows.y[which]
-    return tuple(None if run.status == "diverged" else _accuracy(run.network, X, y) for run in grid)
+    return tuple(
+        None if run.status == "diverged" else _accuracy(run.network, rows.likelihood, X, y)
+        for run in grid
+    )
 
 
-def _accuracy(network: Network, X: Float64[Array, "n d_in"], y: Array) -> float:
-    """The share of the rows whose largest output is that of their label, in float64."""
+def _accuracy(network: Network, head: Likelihood, X: Float64[Array, "n d_in"], y: Array) -> float:
+    """The share of the rows whose likeliest class is theirs, in float64."""
     exact = network.astype("float64")
     right = 0
     with np.errstate(over="ignore", invalid="ignore"):
         for i in range(0, len(X), CHUNK):
-            right += int((exact(X[i : i + CHUNK]).argmax(axis=1) == y[i : i + CHUNK]).sum())
+            outputs, labels = exact(X[i : i + CHUNK]), y[i : i + CHUNK]
+            if head.name == "categorical":
+                right += int((outputs.argmax(axis=1) == labels).sum())
+            elif head.target_kind == "label":
+                right += int((head.predict(outputs).argmax(axis=1) == labels).sum())
+            else:
+                right += int(((head.predict(outputs) > 0.5) == labels).sum())
     return right / len(X)

@@ -27,6 +27,7 @@ dataset = "penguins"       # a data set that `pellucid datasets` lists, or
 standardize = true         # columns (and a numeric target) to mean 0 and deviation 1
 held_out = 0.25            # share of the rows that no network is trained on; 0 for none
 seed = 0                   # of the split
+# likelihood = "ordinal"   # what the outputs say of the target, as `pellucid train --likelihood`
 
 [settings]                 # one value, or a list of values; the first list is the outermost
 hidden = [[], [8], [16, 16]]   # always a list of lists; [] is a linear model
@@ -57,6 +58,7 @@ _DATA = {
     "standardize": _SWITCH,
     "held_out": _SHARE,
     "seed": _WHOLE,
+    "likelihood": _TEXT,
 }
 _OUTPUT = {"table": _TEXT, "checkpoint": _TEXT, "save_best": _TEXT}
 _HINTS = get_type_hints(Settings)
