@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -125,7 +126,7 @@ def subdivide_plane(
             f"origin, u and v have the shapes {origin.shape}, {u.shape} and {v.shape}; all need "
             "one number for each input of the network."
         )
-    arguments = *network, origin, np.stack([u, v]), low, high
+    arguments = *network, origin, np.array([u, v]), low, high
     return options.apply(module.subdivide_plane, arguments, _plane_regions, sink)
 
 
@@ -264,11 +265,15 @@ def _network(weights, biases, pieces) -> tuple[list[Array], list[Array], Sequenc
 
 
 def _call(function, W, b, pieces, *arguments) -> tuple:
-    tables = [[getattr(p, name) for p in pieces] for name in ("kinks", "slopes", "intercepts")]
     try:
-        return function(W, b, *tables, *arguments)
+        return function(W, b, *_tables(tuple(pieces)), *arguments)
     except ValueError as error:
         raise InvalidInput(f"{error}.") from None
+
+
+@lru_cache(256)
+def _tables(pieces: tuple[Pieces, ...]) -> list[list[tuple[float, ...]]]:
+    return [[getattr(p, name) for p in pieces] for name in ("kinks", "slopes", "intercepts")]
 
 
 def _only_counted(regions):

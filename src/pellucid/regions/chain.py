@@ -4,7 +4,7 @@ import operator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import SupportsIndex
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 import numpy as np
 
@@ -68,14 +68,15 @@ class Chain:
         return np.array(rows, dtype=np.int64).reshape(len(rows), 3)
 
 
-_chains: WeakKeyDictionary[Network, Chain] = WeakKeyDictionary()  # networks never change
+_chains: dict[int, Chain] = {}  # by id, as equality reads all weights; networks never change
 
 
 def chain_of(network: Network) -> Chain:
     """The network's layers in float64; UnsupportedLayer or InvalidInput where regions end."""
-    chain = _chains.get(network)
+    chain = _chains.get(id(network))
     if chain is None:
-        chain = _chains[network] = _make_chain(network)
+        chain = _chains[id(network)] = _make_chain(network)
+        finalize(network, _chains.pop, id(network)).atexit = False
     return chain
 
 

@@ -16,7 +16,7 @@ from .domains import Domain, Face
 
 Found = TypeVar("Found", PlaneRegions, BoxRegions)
 
-NEAR = 3  # powers of two from 1: coordinates up to 8, say, are left as they are
+LEAST, MOST = 2.0**-4, 2.0**3  # coordinates that reach so far are left as they are
 LARGEST = 2.0**500  # numbers up to this, and down to its inverse, are scaled without a loss
 
 
@@ -25,11 +25,11 @@ def common_scale(domain: Domain) -> Float64[Array, " d"] | None:
 
     None where all reach about that far, or where scaling could overflow or lose bits.
     """
-    reach = np.maximum(np.abs(domain.low), np.abs(domain.high))
-    exponents = np.frexp(reach)[1]
-    if np.abs(exponents).max() <= NEAR:
+    ends = zip(domain.low.tolist(), domain.high.tolist(), strict=True)
+    reach = [max(abs(low), abs(high)) for low, high in ends]
+    if LEAST <= min(reach) and max(reach) < MOST:
         return None
-    scale = np.ldexp(1.0, exponents)
+    scale = np.ldexp(1.0, np.frexp(reach)[1])
     numbers = np.concatenate([domain.axes.ravel(), domain.low, domain.high])
     sizes = np.abs(numbers[numbers != 0])
     safe = max(sizes.max(), 1 / sizes.min()) < LARGEST
