@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from pellucid.diagnosis.alarms import Alarm
+from pellucid.diagnosis.causes import causes
 from pellucid.diagnosis.decision import (
+    Bound,
     Evidence,
     Judgement,
     Margin,
@@ -13,7 +16,9 @@ from pellucid.diagnosis.decision import (
     Seeds,
     success_bound,
 )
+from pellucid.diagnosis.explaining import would_change
 from pellucid.diagnosis.judging import judge
+from pellucid.diagnosis.verdict import Statement
 
 # A clear problem: the constant prediction costs 1.0 nats, the reference 0.2; a tenth is 0.08.
 BASE = Evidence(
@@ -424,3 +429,111 @@ def test_a_refused_witness_is_reported_with_the_reason():
 def test_what_the_budget_left_out_is_said():
     assert "time budget" in texts(judge(replace(BASE, searched=False, widened=False)))
     assert "time budget" not in texts(judge(BASE))
+
+
+# ---- alarms, bounds, unstable runs
+
+
+def alarm(kind: str, certainty: str = "likely") -> Alarm:
+    return Alarm("a gate", kind, certainty, f"something of the kind {kind} was found")
+
+
+FLOOR = Bound("affine", 0.6, "no affine function is below 0.6", True)
+FURTHER = {
+    "a likely error of the data comes first": (
+        replace(BASE, held_out_excess=Margin(0.0), alarms=(alarm("data error"),)),
+        ("data error", "likely"),
+    ),
+    "what may be an error is no verdict": (
+        replace(BASE, held_out_excess=Margin(0.0), alarms=(alarm("data error", "undecided"),)),
+        ("fits", "likely"),
+    ),
+    "the code comes before any experiment": (
+        with_better(replace(BASE, alarms=(alarm("wrong loss or output"),)), accepted=True),
+        ("wrong loss or output", "likely"),
+    ),
+    "an alarm about training does not make a fit a failure": (
+        replace(BASE, held_out_excess=Margin(0.0), alarms=(alarm("unstable training"),)),
+        ("fits", "likely"),
+    ),
+    "a proof is more than an alarm": (
+        with_better(replace(BASE, alarms=(alarm("unstable training"),)), accepted=True),
+        ("optimization failure", "proved"),
+    ),
+    "an alarm is more than nothing": (
+        replace(BASE, alarms=(alarm("warning"), alarm("optimization failure"))),
+        ("optimization failure", "likely"),
+    ),
+    "the user's run diverged": (replace(BASE, diverged=True), ("unstable training", "likely")),
+    "two of five seeds diverged": (
+        replace(BASE, n_diverged=2, seeds=Seeds(5, 0, 0.0, 0.6)),
+        ("unstable training", "likely"),
+    ),
+    "one of five seeds diverged": (
+        replace(BASE, n_diverged=1, seeds=Seeds(5, 0, 0.0, 0.6)),
+        ("undecided", "undecided"),
+    ),
+    "a bound that the checker accepts": (
+        replace(BASE, bound=FLOOR),
+        ("capacity failure", "proved"),
+    ),
+    "a bound that it refuses": (
+        replace(BASE, bound=replace(FLOOR, accepted=False)),
+        ("undecided", "undecided"),
+    ),
+    "a bound within the tolerance of the reference": (
+        replace(BASE, bound=replace(FLOOR, value=0.27)),
+        ("undecided", "undecided"),
+    ),
+    "a bound of the output": (
+        replace(BASE, bound=replace(FLOOR, kind="output range")),
+        ("wrong loss or output", "proved"),
+    ),
+    "a run below the bound": (
+        with_better(replace(BASE, bound=FLOOR), accepted=True),
+        ("undecided", "undecided"),
+    ),
+    "a bound, and more to win by training": (
+        replace(
+            with_better(replace(BASE, bound=replace(FLOOR, value=0.3)), accepted=True),
+            objective=0.9,
+            training_excess=Margin(0.7, 0.04),
+            same=replace(BETTER, objective=0.35, training_loss=0.35, accepted=True),
+            best_training=0.35,
+            n_reached=0,
+        ),
+        ("optimization failure", "proved"),
+    ),
+    "a bound where the gap was chosen by held-out rows": (
+        replace(BASE, bound=FLOOR, by_networks=True, lead=Margin(0.1, 0.05)),
+        ("undecided", "undecided"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_alarms_and_bounds(name: str):
+    evidence, expected = FURTHER[name]
+    judgement = judge(evidence)
+    assert (judgement.kind, judgement.certainty) == expected, judgement
+    found = causes(evidence, judgement)
+    assert len({cause.kind for cause in found}) == len(found)
+    assert all(not cause.share < 0 for cause in found)
+    if judgement.kind not in ("fits", "undecided"):
+        assert (found[0].kind, found[0].certainty) == expected
+    assert would_change(evidence, judgement.kind, judgement.certainty)
+    for one in evidence.alarms:
+        assert Statement(one.sentence, one.certainty) in judgement.statements
+
+
+def test_causes_have_their_shares():
+    evidence = FURTHER["a bound, and more to win by training"][0]
+    shares = {cause.kind: cause.share for cause in causes(evidence, judge(evidence))}
+    assert shares == pytest.approx({"optimization failure": 0.6875, "capacity failure": 0.125})
+
+
+def test_nothing_is_proved_without_the_checker():
+    for evidence, expected in FURTHER.values():
+        asked = evidence.bound and evidence.bound.accepted, evidence.same and evidence.same.accepted
+        if "proved" in (expected[1], *(s.certainty for s in judge(evidence).statements)):
+            assert any(asked)

@@ -21,6 +21,7 @@ from pellucid.diagnosis import (
     check_witness,
     diagnose,
 )
+from pellucid.diagnosis.checker import check_certificate
 from pellucid.network import from_bytes, initialize, to_bytes
 
 BEGINNER = {"hidden": [16], "learning_rate": 0.001, "steps": 1000}
@@ -49,8 +50,12 @@ def spirals() -> Verdict:
 
 def test_rings_and_a_linear_model_are_a_capacity_failure():
     v = diagnose(load_dataset("concentric"), hidden=[])
-    assert (v.kind, v.certainty) == ("capacity failure", "likely")
+    assert (v.kind, v.certainty) == ("capacity failure", "proved")
     assert v.witness is None
+    assert v.certificate is not None
+    assert check_certificate(v.certificate, v.raw_X, v.y, v.held_out).accepted
+    assert v.waterfall[-1].name == "floor of this architecture"
+    assert v.waterfall[-1].loss == v.floors[0].value
     assert v.fix is not None
     assert v.fix.recipe.hidden != ()
     assert v.fix.score_before < 0.75 < 0.98 < v.fix.score_after
@@ -77,7 +82,7 @@ def test_a_difference_that_is_known_too_badly_is_no_fit():
     v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=0)
     assert v.experiments[0].held_out_loss[0] > 2 * v.trivial_loss
     assert (v.kind, v.certainty) == ("undecided", "undecided")
-    assert "too wide to tell a fit from overfitting" in v.sentence
+    assert any("too wide to tell a fit from overfitting" in s.text for s in v.statements)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +214,38 @@ def test_training_far_too_slowly_is_proved_under_every_optimizer():
             weight_decay=1e-4,
         )
         assert (v.kind, v.certainty) == ("optimization failure", "proved"), optimizer
+
+
+# ---- bounds
+
+
+def test_what_the_checker_refuses_is_no_proof_of_capacity(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> CheckResult:
+        return CheckResult(False, "the weather")
+
+    monkeypatch.setattr("pellucid.diagnosis.checker.check_certificate", refuse)
+    v = diagnose(load_dataset("concentric"), hidden=[], steps=300)
+    assert (v.kind, v.certainty) == ("capacity failure", "likely")
+    assert v.certificate is None
+    assert any("the weather" in s.text for s in v.statements)
+    assert all(s.certainty != "proved" for s in v.statements)
+
+
+def test_a_run_below_a_bound_takes_the_proof_back(monkeypatch: pytest.MonkeyPatch):
+    class Wrong:
+        kind, value, sentence, evidence = "affine", 2.0, "nothing is below 2 nats", {}
+
+    def accept(*_: object) -> CheckResult:
+        return CheckResult(True, "accepted")
+
+    monkeypatch.setattr("pellucid.diagnosis.floors.find_floors", lambda *_, **__: (Wrong(),))
+    monkeypatch.setattr("pellucid.diagnosis.certificates.capacity_certificate", lambda *_: {})
+    monkeypatch.setattr("pellucid.diagnosis.checker.check_certificate", accept)
+    v = diagnose(load_dataset("concentric"), hidden=[], steps=300)
+    assert (v.kind, v.certainty) == ("undecided", "undecided")
+    assert "One of the two is wrong" in v.sentence
+    assert v.certificate is None
+    assert all(s.certainty != "proved" for s in v.statements)
 
 
 # ---- the witness

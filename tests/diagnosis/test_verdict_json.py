@@ -1,4 +1,4 @@
-"""The verdict as JSON: it has the shape that the schema in the docs says, whatever the clock does."""
+"""The verdict as JSON: its shape is that of the schema in the docs, whatever the clock does."""
 
 import json
 import time

@@ -1,6 +1,7 @@
 """Every figure draws what the result says, in the house style, the same way twice."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,9 +9,19 @@ import pytest
 from plot.verdicts import HOSTILE, VERDICTS, fitted_network, history
 
 from pellucid import InvalidFile, InvalidInput, plot
+from pellucid.diagnosis.verdict import Step
+from pellucid.network import Network
 
 SVG = "{http://www.w3.org/2000/svg}"
 OF_VERDICT = {"loss_curves": plot.loss_curves, "seeds": plot.seeds_by_width, "gaps": plot.gaps}
+STEPS = (
+    *(Step("constant prediction", 0.693), Step("your run", 0.3), Step("best run", 0.3)),
+    *(
+        Step("larger", 0.4),
+        Step("reference (trees)", 0.142),
+        Step("floor of this architecture", 0.2),
+    ),
+)
 
 
 def texts(figure) -> list[str]:
@@ -44,6 +55,39 @@ def test_losses_have_their_unit_and_lines_have_names(draw):
     assert "(nats)" in written
     assert "constant predictor" in written
     assert "reference" in written
+
+
+def test_the_waterfall_tells_every_step_and_what_it_changes():
+    verdict = replace(VERDICTS["spirals"](), waterfall=STEPS)
+    written = texts(plot.waterfall(verdict))
+    assert [text.split(":")[0] for text in written[:6]] == [step.name for step in STEPS]
+    assert "−71 % of the gap" in written[1]  # (0.693 - 0.3) / (0.693 - 0.142)
+    assert "no change" in written[2]
+    assert "+18 % of the gap" in written[3]
+    svg = plot.to_svg(plot.waterfall(verdict), "Waterfall", "steps")
+    assert svg == plot.to_svg(plot.waterfall(verdict), "Waterfall", "steps")
+
+
+def test_the_activity_of_units_marks_the_dead_ones():
+    network = VERDICTS["spirals"]().network
+    W, b = (list(part) for part in (network.weights, network.biases))
+    W[0], b[0] = np.zeros_like(W[0]), np.array([-1.0, -1.0, *np.ones(6)])
+    network = Network(tuple(W), tuple(b), network.activations)
+    figure = plot.unit_activity(network, VERDICTS["spirals"]().raw_X)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names[0] == "layer 1: 8 units\n2 dead"
+    marks = [c for c in figure.axes[0].collections if len(c.get_offsets()) == 2]
+    assert len(marks) >= 1
+    with pytest.raises(InvalidInput, match="no hidden layer"):
+        plot.unit_activity(VERDICTS["regression"]().network, np.zeros((3, 2)))
+
+
+def test_the_floor_is_a_line_among_the_loss_curves():
+    class Floor:
+        value = 0.2
+
+    verdict = replace(VERDICTS["spirals"](), floors=(Floor(),))
+    assert any("floor" in text for text in texts(plot.loss_curves(verdict)))
 
 
 def test_every_finite_seed_is_a_dot_and_the_diverged_one_is_counted():

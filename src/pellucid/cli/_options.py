@@ -56,6 +56,9 @@ BatchSize = Annotated[
     int | None, typer.Option(help="Rows per step; all rows if not given.", show_default=False)
 ]
 WeightDecay = Annotated[float, typer.Option(help="L2 penalty (decoupled in adamw).")]
+Schedule = Annotated[
+    str, typer.Option(help="How the rate changes: constant, cosine, one_cycle or plateau.")
+]
 Standardize = Annotated[
     bool,
     typer.Option(
@@ -83,6 +86,7 @@ def recipe_from(
     batch_size: int | None,
     weight_decay: float,
     standardize: bool,
+    schedule: str = "constant",
 ) -> "Recipe":
     """Return the recipe that the options describe; InvalidInput where one of them cannot be."""
     from dataclasses import asdict
@@ -99,6 +103,7 @@ def recipe_from(
         batch_size=batch_size,
         weight_decay=weight_decay,
         standardize=standardize,
+        schedule=schedule,
     )
     if not 1 <= steps <= MOST_STEPS:
         raise InvalidInput(f"--steps is {steps}; it needs a whole number from 1 to {MOST_STEPS}.")

@@ -29,6 +29,7 @@ def diagnose(
     batch_size: o.BatchSize = None,
     weight_decay: o.WeightDecay = 0.0,
     standardize: o.Standardize = False,
+    schedule: o.Schedule = "constant",
     task: o.Task = "auto",
     drop: o.Drop = None,
     seed: o.Seed = 0,
@@ -63,7 +64,15 @@ def diagnose(
 
     kinds = _kinds(fail_on or ())
     recipe = o.recipe_from(
-        hidden, activation, optimizer, learning_rate, steps, batch_size, weight_decay, standardize
+        hidden,
+        activation,
+        optimizer,
+        learning_rate,
+        steps,
+        batch_size,
+        weight_decay,
+        standardize,
+        schedule,
     )
     o.check_budget(budget)
     o.check_numbers(seed, threads)

@@ -35,6 +35,7 @@ def train(
     weight_decay: o.WeightDecay = 0.0,
     likelihood: o.LikelihoodName = None,
     standardize: o.Standardize = False,
+    schedule: o.Schedule = "constant",
     task: o.Task = "auto",
     drop: o.Drop = None,
     seed: o.Seed = 0,
@@ -52,7 +53,15 @@ def train(
     from ._load import load_table
 
     recipe = o.recipe_from(
-        hidden, activation, optimizer, learning_rate, steps, batch_size, weight_decay, standardize
+        hidden,
+        activation,
+        optimizer,
+        learning_rate,
+        steps,
+        batch_size,
+        weight_decay,
+        standardize,
+        schedule,
     )
     o.check_numbers(seed, threads)
     check_file(out, data)

@@ -8,6 +8,9 @@ from ..network import Network
 from .decision import THRESHOLD, Bound
 from .problem import Problem
 
+OUTPUT_FLOOR = "output range"
+"""The floor that an output activation sets: the output is wrong, not the number of units."""
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -29,10 +32,8 @@ def find_bounds(
 
     `losses` are those of the constant prediction and of the reference.
     """
-    try:
-        from .floors import Architecture, find_floors
-    except ImportError:
-        return Bounds()
+    from .floors import Architecture, find_floors
+
     architecture = Architecture.of_network(network, output_activation)
     floors = tuple(find_floors(problem, architecture, work=work))
     return certified(problem, architecture, floors, losses)
@@ -42,8 +43,8 @@ def certified(
     problem: Problem, architecture: Any, floors: Sequence[Any], losses: tuple[float, float]
 ) -> Bounds:
     """Make certificates of the floors above the tolerance; the first that is accepted counts."""
+    from .certificates import capacity_certificate
     from .checker import check_certificate
-    from .floors import capacity_certificate
 
     floors, (trivial, reference) = tuple(floors), losses
     if not floors:
@@ -52,7 +53,8 @@ def certified(
     for floor in floors:
         if not floor.value > reference + THRESHOLD * (trivial - reference):
             break
-        document = capacity_certificate(problem, architecture, floor, trivial, reference)
+        kind = "wrong loss or output" if floor.kind == OUTPUT_FLOOR else "capacity failure"
+        document = capacity_certificate(problem, architecture, floor, trivial, reference, kind)
         answer = check_certificate(document, problem.raw_X, problem.y, problem.held_out)
         if answer.accepted:
             bound = Bound(floor.kind, floor.value, floor.sentence, True, answer.reason)

@@ -20,11 +20,10 @@ def alarmed(alarm: "Alarm") -> str:
 def too_small(e: "Evidence", of_output: bool) -> str:
     """The headline of a capacity failure that the checker has accepted."""
     assert e.bound is not None
-    what = "The output layer stands in the way" if of_output else "This network is too small"
+    what = "The output layer is wrong" if of_output else "This network is too small"
     return (
-        f"{what}: no parameters of this architecture bring the training loss below "
-        f"{nats(e.bound.value)} on these rows, and {e.reference_name} reaches "
-        f"{number(e.reference)}."
+        f"{what}: no parameters of it have a training loss below {nats(e.bound.value)}; "
+        f"{e.reference_name} has {number(e.reference)}."
     )
 
 
@@ -33,9 +32,8 @@ def impossible(e: "Evidence") -> str:
     assert e.bound is not None
     lowest = min(e.training_loss, e.best_training)
     return (
-        f"Undecided: a run of this architecture has a training loss of {nats(lowest)}, and a "
-        f"lower bound of {number(e.bound.value)} ({e.bound.kind}) says that none can. One of the "
-        "two is wrong; please report it."
+        f"Undecided: a run of this architecture has {nats(lowest)}, a bound of "
+        f"{number(e.bound.value)} ({e.bound.kind}) says none can. One of the two is wrong."
     )
 
 
@@ -47,15 +45,11 @@ def unstable(e: "Evidence") -> str:
     return f"Training is unstable: {e.n_diverged} of {n} seeds of your recipe diverged."
 
 
-def unclear(e: "Evidence", overconfident: bool) -> str:
+def unclear(e: "Evidence") -> str:
     """The headline where the held-out rows do not tell a fit from overfitting."""
-    how = "the training rows are learned"
-    if overconfident:
-        how = "the classes are about as often right, the probabilities may be too extreme"
     return (
-        f"Undecided: {how}, and the held-out loss is {differs(e.held_out_excess)} that of "
-        f"{e.reference_name} ({against(e)}): an interval too wide to tell a fit from overfitting; "
-        "more held-out rows would."
+        f"Undecided whether it fits or overfits: its held-out loss is {differs(e.held_out_excess)} "
+        f"{e.reference_name}'s ({against(e)})."
     )
 
 
@@ -81,14 +75,17 @@ def bound(e: "Evidence", certainty: str) -> str:
     return f"{capital(e.bound.sentence)}; that is {above} above {e.reference_name}; {check}."
 
 
-def what_would_tell(e: "Evidence") -> str:
-    """How many rows would make the interval narrow enough."""
+def what_would_tell(e: "Evidence", overconfident: bool) -> str:
+    """Why the held-out rows do not tell, and how many rows would."""
     ratio = e.held_out_excess.noise / max(e.tolerance, 1e-300)
     times = max(2, round(ratio**2)) if ratio < 1e3 else 1_000_000
+    how = "The training rows are learned"
+    if overconfident:
+        how += " and the classes about as often right; the probabilities may be too extreme"
     return (
-        f"Two standard errors of the held-out difference are {nats(e.held_out_excess.noise)}, a "
-        f"tenth of the gap {nats(e.tolerance)}: about {number(times)} times as many held-out rows "
-        "would bring the one down to the other."
+        f"{how}. The interval of the held-out loss is too wide to tell a fit from overfitting: two "
+        f"standard errors are {nats(e.held_out_excess.noise)}, a tenth of the gap is "
+        f"{nats(e.tolerance)}; about {number(times)} times as many held-out rows would do."
     )
 
 
@@ -112,7 +109,8 @@ def _fits(e: "Evidence", certainty: str) -> list[str]:
 
 
 def _optimization(e: "Evidence", certainty: str) -> list[str]:
-    assert e.same is not None
+    if e.same is None:
+        return _mended(e, certainty)
     end = e.same.objective + e.tolerance
     texts = [
         f"A run of yours with a training objective below about {nats(end)}: then nothing that "

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..network import Network
 from .alarms import Alarm
 from .bounds import Bounds, find_bounds
 from .curve import SEEDS, SHARES, curve_work, learning_curve
@@ -13,7 +14,6 @@ from .evidence import Findings, gather, prove
 from .improve import ROLE, Workshop, improve, improve_work
 from .judging import judge
 from .lab import FLOPS, Job, Lab
-from .problem import Problem
 from .references import Judged
 from .refit import NAME as REFIT
 from .refit import refit_own, refit_work
@@ -29,7 +29,7 @@ from .search import (
     same_architecture_plans,
     wider_plans,
 )
-from .source import KernelSource, Source
+from .source import KernelSource
 from .verdict import CurvePoint, Recipe, Witness
 
 STAGES = (
@@ -60,6 +60,22 @@ class Investigation:
         """The user's."""
         return self.lab.source.recipe
 
+    @property
+    def output(self) -> str:
+        """What the user's own code puts between the network and the loss."""
+        return getattr(self.lab.problem, "output", "identity")
+
+    @property
+    def searchable(self) -> bool:
+        """Whether parameters of the user's architecture can be searched for here."""
+        known = type(self.lab.groups[0].trials[0].network) is Network
+        return known and getattr(self.lab.source, "searchable", True)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loss here is the user's own objective, so that something can be proved."""
+        return getattr(self.lab.problem, "exact", True)
+
     def findings(self) -> Findings:
         """Everything measured so far."""
         return Findings(
@@ -89,39 +105,44 @@ class Investigation:
         """What can be wrong with data and code, before any experiment."""
 
         def make(report: Report) -> None:
-            self.alarms = gates(self.lab.source, self.lab.problem)
+            self.alarms = gates(self.lab, self.seed)
 
         self._job("gates", make)
 
     def refit(self) -> None:
         """The output layer of the user's run, exactly."""
         problem, user = self.lab.problem, self.lab.groups[0].trials[0]
+        if not self.searchable or self.output != "identity":
+            return self._pass("exact refit")
 
         def make(report: Report) -> Sequence[Group]:
             found = tuple(t for t in refit_own(problem, user) if np.isfinite(t.objective))
             return [Group(REFIT, ROLE, user.recipe, found)]
 
         self._job("exact refit", make, amount=refit_work(problem, user.recipe))
+        return None
 
     def look_for_floors(self, stage: str, work: float) -> None:
         """Lower bounds, where capacity is in question and none is proved yet."""
         evidence = self.evidence()
-        if not capacity_in_question(evidence):
+        if not (self.searchable and self.exact and capacity_in_question(evidence)):
             return self._pass(stage)
 
         def make(report: Report) -> None:
             network = self.lab.groups[0].trials[0].network
-            output = getattr(self.lab.source, "output_activation", "identity")
             losses = evidence.trivial, evidence.reference
-            self.bounds = find_bounds(self.lab.problem, network, output, work, losses)
+            self.bounds = find_bounds(self.lab.problem, network, self.output, work, losses)
 
         self._job(stage, make, seconds=work / FLOPS)
         return None
 
     def search(self) -> None:
         """Other recipes for the same architecture."""
+        if not self.searchable:
+            return self._pass("same architecture")
         plans = same_architecture_plans(self.lab.problem, self.recipe, self.seed)
         self.searched = self.lab.run("same architecture", plans)
+        return None
 
     def widen(self) -> None:
         """Larger networks; better parameters of the user's own, made from all that is known."""
@@ -138,7 +159,8 @@ class Investigation:
     def improve(self) -> None:
         """Better parameters than training has found, where they could matter."""
         evidence, stage = self.evidence(), "better parameters"
-        if fits(evidence) or learned(evidence) or evidence.gap <= 0 or _reached(evidence):
+        done = fits(evidence) or learned(evidence) or evidence.gap <= 0 or _reached(evidence)
+        if done or not self.searchable or self.output != "identity" or evidence.convex:
             return self._pass(stage)
         lab = self.lab
         shop = Workshop(lab.problem, self.recipe, lab.activation, self.seed)
@@ -198,8 +220,8 @@ class Investigation:
         evidence = self.evidence()
         if evidence.gap <= 0 or fits(evidence) or optimization_share(evidence) <= 0:
             return evidence, None
-        if evidence.by_networks:
-            return evidence, None  # the gap was chosen by held-out rows: no ground for a proof
+        if evidence.by_networks or not self.exact:
+            return evidence, None  # chosen by held-out rows, or another loss: no ground for proof
         return prove(self.findings(), evidence)
 
 
@@ -223,18 +245,20 @@ def capacity_in_question(e: Evidence) -> bool:
     return not (fits(e) or learned(e) or e.n_reached)
 
 
-def gates(source: Source, problem: Problem) -> tuple[Alarm, ...]:
+def gates(lab: Lab, seed: int) -> tuple[Alarm, ...]:
     """The alarms of the data gates, and of the code gates where the code is the user's own."""
-    try:
-        from .gates import data_gates
-    except ImportError:
-        return ()
-    alarms = tuple(data_gates(problem, source.recipe))
-    if isinstance(source, KernelSource):
+    from .gates import data_gates
+
+    source, ours = lab.source, isinstance(lab.source, KernelSource)
+    shuffles = getattr(source, "shuffles", ours)
+    alarms = data_gates(
+        lab.problem, source.recipe, shuffles=shuffles, threads=lab.threads, seed=seed
+    )
+    if ours:
         return alarms
     from .torch_gates import code_gates
 
-    return alarms + tuple(code_gates(source, problem))
+    return (*alarms, *code_gates(source, lab.problem))
 
 
 def _need_much_wider(e: Evidence) -> bool:

@@ -2,6 +2,7 @@
 
 from . import explaining, wording
 from .alarms import Alarm
+from .bounds import OUTPUT_FLOOR
 from .decision import (
     THRESHOLD,
     Evidence,
@@ -27,8 +28,6 @@ from .verdict import Statement
 
 FIRST_ALARMS = ("data error", "wrong loss or output")
 """A likely alarm of these kinds is the verdict: no experiment on such data or code says more."""
-OUTPUT_FLOOR = "output range"
-"""The floor that an output activation sets: the output is wrong, not the number of units."""
 
 
 def judge(e: Evidence) -> Judgement:
@@ -70,8 +69,7 @@ def _failure(e: Evidence) -> Judgement:
     if unstable(e):
         return Judgement("unstable training", "likely", explaining.unstable(e), reasons(e))
     if unclear(e):
-        sentence = explaining.unclear(e, overconfident(e))
-        return Judgement("undecided", "undecided", sentence, reasons(e))
+        return Judgement("undecided", "undecided", explaining.unclear(e), reasons(e))
     if learned(e):
         sentence = wording.overfitting(e, overconfident(e))
         return Judgement("overfitting", "likely", sentence, reasons(e))
@@ -170,7 +168,7 @@ def _of_larger_networks(e: Evidence) -> list[Statement]:
 
 def _of_generalisation(e: Evidence) -> list[Statement]:
     if unclear(e):
-        return [Statement(explaining.what_would_tell(e), "undecided")]
+        return [Statement(explaining.what_would_tell(e, overconfident(e)), "undecided")]
     if learned(e):
         text = wording.too_extreme(e) if overconfident(e) else wording.generalisation(e)
         return [Statement(text, "likely")]

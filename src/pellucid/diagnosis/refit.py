@@ -37,6 +37,8 @@ def refits(problem: Problem, network: Network) -> tuple[Network, ...]:
 
     Nothing where the hidden units are not finite.
     """
+    if not np.isfinite(network.parameters()).all():
+        return ()
     own = unfold(network, problem.scaling)
     X, y = problem.scaled(problem.scaling)
     rows = ~problem.held_out

@@ -12,6 +12,8 @@ from ._panels import function_panels, region_panels
 from ._rates import interpolants, measured, pieces_by_depth
 from ._rows import gaps, seeds_by_width
 from ._save import save, to_svg
+from ._unit_activity import unit_activity
+from ._waterfall import waterfall
 
 __all__ = [
     "activations",
@@ -32,4 +34,6 @@ __all__ = [
     "save",
     "seeds_by_width",
     "to_svg",
+    "unit_activity",
+    "waterfall",
 ]

@@ -100,6 +100,10 @@ def loss_curves(verdict: Verdict) -> "matplotlib.figure.Figure":
         lines = verdict.trivial_loss, verdict.reference_loss
         _style.line_at(ax, "y", lines[0], "constant predictor", dashed=False)
         _style.line_at(ax, "y", lines[1], _style.reference_label(verdict))
+        if verdict.floors:
+            floor = max(one.value for one in verdict.floors)
+            how = "proved" if verdict.certificate else "of this architecture"
+            ax.axhline(floor, color=_style.VERMILLION, linewidth=1.3, label=f"floor, {how}")
         _finish(figure, ax, drawn, lines, "training loss (nats)")
     return figure
 

@@ -5,9 +5,11 @@ from typing import Any
 from .. import plot
 from ..diagnosis.verdict import Verdict
 from ..network import Network
+from ..regions import Box, LinearRegions, linear_regions
 from . import words
 from ._html import Html, el
 
+MOST_REGIONS = 2000  # more cannot be told apart in a figure
 FLOOR = 1e-6  # nats; where the figures draw what is below
 
 
@@ -32,6 +34,74 @@ def gaps(verdict: Verdict) -> Html:
         description,
         caption,
     )
+
+
+def waterfall(verdict: Verdict) -> Html:
+    """Training losses from the constant prediction down to the floor."""
+    steps = "; ".join(f"{step.name} {words.loss(step.loss)}" for step in verdict.waterfall)
+    caption = (
+        "From the constant prediction to what is known to be possible: each bar is the change from "
+        "the row above, green where the loss falls and red where it rises. What lies between your "
+        "run and the best run of the same architecture is the training's; what lies between that "
+        "and a larger network, the size's. The reference is cross-validated, all others are on the "
+        "rows that they were trained on."
+    )
+    description = f"Losses in nats: {steps}."
+    return _figure(plot.waterfall(verdict), "Waterfall", description, caption, beside=True)
+
+
+def unit_activity(verdict: Verdict) -> Html | None:
+    """How many rows every hidden unit of the user's run is active on; None without units."""
+    network = verdict.network
+    if not network.hidden or network.d_in != verdict.raw_X.shape[1]:
+        return None
+    counts = "; ".join(
+        f"layer {layer.layer}: {layer.n_dead} of {layer.n_units} dead"
+        for layer in verdict.unit_health
+    )
+    caption = (
+        "One cell per hidden unit of your run, sorted within its layer. A cross marks a unit that "
+        "is active on no training row. Units that are active on every row are affine there."
+    )
+    figure = plot.unit_activity(network, verdict.raw_X[~verdict.held_out])
+    return _figure(figure, "Activity of the hidden units", f"{counts}.", caption, beside=True)
+
+
+def exact_regions(verdict: Verdict) -> Html | None:
+    """The linear regions of the user's run, beside those of the better parameters."""
+    networks = [verdict.network]
+    networks += [] if verdict.witness is None else [verdict.witness.network]
+    found = [_regions_of(network, verdict) for network in networks]
+    regions = [one for one in found if one is not None]
+    if len(regions) < len(networks):
+        return None
+    titles = ("your run", "better parameters")[: len(regions)]
+    names = verdict.feature_names
+    if verdict.raw_X.shape[1] == 1:
+        if verdict.network.d_out != 1:
+            return None
+        figure = plot.function_panels(regions, titles, names=names)
+    else:
+        figure = plot.region_panels(regions, titles, names=names)
+    counts = "; ".join(f"{t}: {r.n_linear_regions}" for t, r in zip(titles, regions, strict=True))
+    caption = (
+        "The pieces on which the network is linear, computed exactly over the range of the data. "
+        "Colours only tell neighbours apart."
+    )
+    return _figure(figure, "Linear regions", f"Numbers of linear regions: {counts}.", caption)
+
+
+def _regions_of(network: Network, verdict: Verdict) -> LinearRegions | None:
+    """All linear regions over the range of the data; None where that is not possible, or many."""
+    d_in = verdict.raw_X.shape[1]
+    straight = all(sigma.is_piecewise_linear for sigma in network.activations)
+    if d_in not in (1, 2) or not network.hidden or not straight:
+        return None
+    low, high = verdict.raw_X.min(axis=0), verdict.raw_X.max(axis=0)
+    if not (low < high).all():
+        return None
+    regions = linear_regions(network, Box(low, high), limit=MOST_REGIONS)
+    return regions if regions.complete else None
 
 
 def loss_curves(verdict: Verdict, alone: bool) -> Html:

@@ -55,11 +55,11 @@ def _unfinished(verdict: Verdict) -> Html | None:
     return None if text is None else el("p", text, class_="warning", role="note")
 
 
-def next_step(verdict: Verdict) -> Html:
+def next_step(verdict: Verdict, witness_file: str | None) -> Html:
     """Return the fix that was run, with what it changed, or general advice."""
     advice = el("p", words.next_step(verdict), class_="lead")
     if verdict.fix is None:
-        return section("next", "What to do next", advice)
+        return section("next", "What to do next", advice, _copyable(verdict, witness_file))
     header = ("", "your run", "with the change")
     seeds = ("seed", verdict.experiments[0].seeds[0], verdict.fix.seed)
     rows = [seeds, *words.before_and_after(verdict)]
@@ -71,7 +71,86 @@ def next_step(verdict: Verdict) -> Html:
         el("p", "This was run, on the same training and held-out rows:"),
         table("Before and after the change", header, rows),
         el("p", caveat) if caveat else None,
+        _copyable(verdict, witness_file),
     )
+
+
+def _copyable(verdict: Verdict, witness_file: str | None) -> Html | None:
+    """Return the command that trains with the fix, and how to load the better parameters."""
+    command, parts = words.fix_command(verdict), []
+    if command is not None:
+        assert verdict.fix is not None
+        split = ""
+        if verdict.fix.seed != verdict.seed:
+            split = " (its seed also splits the rows anew)"
+        parts += [el("p", f"To train with it{split}:"), _code(command)]
+    if verdict.witness is not None and witness_file:
+        parts += [
+            el("p", "Or take the better parameters as they are, without training:"),
+            _code(words.witness_lines(witness_file)),
+        ]
+    return join(parts) if parts else None
+
+
+def _code(text: str) -> Html:
+    return el("pre", el("code", text), tabindex="0")
+
+
+def cost(verdict: Verdict) -> Html | None:
+    """Return the waterfall, with every cause and its share; None where there are no steps."""
+    if not verdict.waterfall:
+        return None
+    causes = [
+        (cause.kind, badge(cause.certainty), words.percent(cause.share)) for cause in verdict.causes
+    ]
+    return section(
+        "waterfall",
+        "Where the loss goes",
+        el("div", _figures.waterfall(verdict), class_="figures"),
+        table(
+            "What is wrong, with its share of (constant prediction - reference)",
+            ("cause", "certainty", "share"),
+            causes,
+            numeric_from=2,
+        )
+        if causes
+        else None,
+        _floors(verdict),
+        _curve(verdict),
+    )
+
+
+def _floors(verdict: Verdict) -> Html | None:
+    """Return the lower bounds that were found for the user's architecture."""
+    if not verdict.floors:
+        return None
+    proved = verdict.certificate["kind"] if verdict.certificate else None
+    rows = [
+        (f.kind, words.loss(f.value), "accepted" if f.kind == proved else "", f.sentence)
+        for f in verdict.floors
+    ]
+    header = ("bound", "no training loss below (nats)", "checker", "why")
+    return table("Floors: what no parameters of this architecture reach", header, rows, 4)
+
+
+def _curve(verdict: Verdict) -> Html | None:
+    """Return the losses of the user's recipe on parts of the training rows."""
+    if not verdict.learning_curve:
+        return None
+    rows = [
+        (f"{p.n_rows:,}", words.loss(p.training_loss), words.loss(p.held_out_loss))
+        for p in verdict.learning_curve
+    ]
+    caption = "Learning curve: your recipe on parts of the training rows (means over seeds, nats)"
+    return table(caption, ("training rows", "training loss", "held-out loss"), rows)
+
+
+def change(verdict: Verdict) -> Html | None:
+    """Return what would change the verdict."""
+    if not verdict.would_change:
+        return None
+    items = (el("li", text) for text in verdict.would_change)
+    return section("change", "What would change this verdict", el("ul", *items))
 
 
 def _witness(verdict: Verdict, witness_file: str | None) -> Html | None:
@@ -113,6 +192,7 @@ def evidence(verdict: Verdict) -> Html:
         _figures.seeds_by_width(verdict),
         _figures.loss_curves(verdict, alone=len(regions) != 1),
         *regions,
+        *(figure for figure in (_figures.exact_regions(verdict),) if figure is not None),
     ]
     rmse = None if verdict.classes else f" {words.about_rmse(verdict)}"
     return section(
@@ -218,8 +298,13 @@ def unit_health(verdict: Verdict) -> Html:
         "from them; one that is always active has the same slope on every row and acts as a "
         "linear one; a saturated unit of a smooth activation is nearly flat on nearly every row."
     )
+    activity = _figures.unit_activity(verdict)
     return section(
-        "units", "Hidden units of your run", table("Units by layer", header, rows), el("p", text)
+        "units",
+        "Hidden units of your run",
+        table("Units by layer", header, rows),
+        el("p", text),
+        el("div", activity, class_="figures") if activity else None,
     )
 
 

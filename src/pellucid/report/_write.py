@@ -47,8 +47,10 @@ def render_report(
     main = el(
         "main",
         _sections.summary(verdict),
-        _sections.next_step(verdict),
+        _sections.next_step(verdict, witness_file),
         _sections.statements(verdict, witness_file),
+        _sections.cost(verdict),
+        _sections.change(verdict),
         _sections.evidence(verdict),
         _sections.unit_health(verdict),
         _sections.data(verdict),

@@ -212,6 +212,7 @@ def recipe_rows(recipe: Recipe) -> list[tuple[str, str]]:
         ("steps", f"{recipe.steps:,}"),
         ("batch size", batch(recipe)),
         ("weight decay", f"{recipe.weight_decay:g}"),
+        ("schedule", recipe.schedule),
         ("columns standardised", "yes" if recipe.standardize else "no"),
     ]
 
@@ -253,13 +254,44 @@ def command_line(verdict: Verdict) -> str:
     """Return a command that repeats the diagnosis, as far as a verdict knows how it was called."""
     import shlex
 
-    r = verdict.recipe
     words = ["pellucid", "diagnose", verdict.data_name, "--target", verdict.target_name]
-    words += ["--hidden", hidden(r.hidden), "--activation", r.activation]
+    words += _recipe_options(verdict.recipe)
+    words += ["--seed", str(verdict.seed), "--budget", f"{verdict.budget:g}"]
+    return shlex.join(words)
+
+
+def _recipe_options(r: Recipe) -> list[str]:
+    words = ["--hidden", hidden(r.hidden), "--activation", r.activation]
     words += ["--optimizer", r.optimizer, "--learning-rate", f"{r.learning_rate:g}"]
     words += ["--steps", str(r.steps)]
     words += [] if r.batch_size is None else ["--batch-size", str(r.batch_size)]
     words += ["--weight-decay", f"{r.weight_decay:g}"] if r.weight_decay else []
-    words += ["--standardize" if r.standardize else "--raw"]
-    words += ["--seed", str(verdict.seed), "--budget", f"{verdict.budget:g}"]
-    return shlex.join(words)
+    words += ["--schedule", r.schedule] if r.schedule != "constant" else []
+    return [*words, "--standardize" if r.standardize else "--raw"]
+
+
+def fix_command(verdict: Verdict) -> str | None:
+    """Return the command that trains with the fix, None where there is no fix."""
+    import shlex
+
+    if verdict.fix is None:
+        return None
+    words = ["pellucid", "train", verdict.data_name, "--target", verdict.target_name]
+    words += _recipe_options(verdict.fix.recipe)
+    return shlex.join([*words, "--seed", str(verdict.fix.seed), "--out", "fixed.pellucid"])
+
+
+def percent(share: float) -> str:
+    """Return a share of the gap; a dash where none is known."""
+    if not math.isfinite(share):
+        return "–"
+    return f"{100 * share:.0f} %" if abs(share) < 10 else f"{share:,.0f} times"
+
+
+def witness_lines(file: str) -> str:
+    """Return Python lines that load the better parameters into a model of the user's own."""
+    return (
+        "import pellucid\n\n"
+        f'network = pellucid.load("{file}")  # takes the encoded, unscaled columns\n'
+        "state = network.to_torch().state_dict()  # for model.load_state_dict of the same layers"
+    )
