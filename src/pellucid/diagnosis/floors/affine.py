@@ -15,6 +15,8 @@ DEPENDENT = 1e-6
 LARGEST_DENOMINATOR = 100
 PENALTIES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)
 MOST_WEIGHTS = 1500
+USELESS = 0.1
+"""A bound below this share of the constant's loss exceeds no tolerance: it is not looked for."""
 """Of the logistic regressions that are tried: where rows are nearly separable, a small penalty
 keeps the weights at a clear optimum."""
 
@@ -121,6 +123,7 @@ def _best_dual_point(A: Array, y: Array, k: int) -> tuple[float, Array] | None:
 
     n, m = A.shape
     onehot = np.eye(k)[np.unique(y, return_inverse=True)[1]]
+    shares = onehot.mean(axis=0)
     w, best = np.zeros(m * k), None
     for penalty in reversed(PENALTIES):
 
@@ -136,6 +139,8 @@ def _best_dual_point(A: Array, y: Array, k: int) -> tuple[float, Array] | None:
 
         options = {"maxiter": 300, "ftol": 1e-15, "gtol": 1e-9}
         w = minimize(objective, w, jac=True, method="L-BFGS-B", options=options).x
+        if objective(w)[0] < USELESS * -float((shares * np.log(shares)).sum()):
+            return None  # the floor is below what this one loses
         value = dual_value(A, onehot, w.reshape(m, k))
         if value is not None and (best is None or value > best[0]):
             best = value, w.reshape(m, k)
