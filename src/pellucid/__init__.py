@@ -79,7 +79,14 @@ _PUBLIC = {
         "PellucidWarning",
         "UnsupportedLayer",
     ),
-    "diagnosis": ("GradientFlow", "Recipe", "Verdict", "diagnose", "gradient_flow", "verify_certificate"),
+    "diagnosis": (
+        "GradientFlow",
+        "Recipe",
+        "Verdict",
+        "diagnose",
+        "gradient_flow",
+        "verify_certificate",
+    ),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "BettiNumbers",

@@ -16,7 +16,7 @@ from pellucid.datasets import DATASETS, read_table
 
 VERBS = (
     *("diagnose", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
-    "datasets",
+    *("datasets", "verify"),
 )
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
 

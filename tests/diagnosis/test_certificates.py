@@ -10,15 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pellucid import InvalidFile, InvalidInput, Recipe
+from pellucid import (
+    InvalidFile,
+    InvalidInput,
+    Network,
+    Recipe,
+    Verdict,
+    diagnose,
+    verify_certificate,
+)
 from pellucid.datasets import Table, as_table
 from pellucid.diagnosis import (
     Architecture,
     Floor,
+    Witness,
     capacity_certificate,
     check_certificate,
     find_floors,
     read_certificate,
+    witness_certificate,
     write_certificate,
 )
 from pellucid.diagnosis.checker import CERTIFICATE_FIELDS, CERTIFICATE_KINDS, CheckResult
@@ -355,3 +365,90 @@ def test_of_another_architecture_nothing_follows(case: Case):
         others.append(Architecture.uniform(2, [3, *hidden], architecture.widths[-1], "gelu"))
     for other in others:
         refused(case.check(resealed(c, architecture=other.to_dict())))
+
+
+# ---- witnesses
+
+
+@pytest.fixture(scope="module")
+def proof() -> tuple[dict[str, Any], Table]:
+    table = as_table(RNG(0).normal(size=(80, 2)), RNG(0).normal(size=(80, 2))[:, 0] > 0)
+    verdict = diagnose(table, hidden=[3], learning_rate=1e-5, steps=50, budget=0.01)
+    problem = pose(table, verdict.recipe, verdict.seed, 0.25)
+    witness = hand_made_witness(problem, verdict, {"trivial": 0.7, "reference": 0.01})
+    return witness_certificate(problem, witness, verdict.network), table
+
+
+def hand_made_witness(problem: Problem, verdict: Verdict, numbers: dict[str, float]) -> Witness:
+    """A steep network, which is right by construction, and its claim."""
+    W = (np.array([[9.0, 0.0], [-9.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1, 0], [1, 0, 0]]))
+    network = replace(
+        verdict.network.astype("float64"), weights=W, biases=(np.zeros(3), np.zeros(2))
+    )
+    rows = {True: np.flatnonzero(problem.held_out), False: np.flatnonzero(~problem.held_out)}
+
+    def loss(net: Network, unseen: bool) -> float:
+        return float(problem.losses(net(problem.raw_X[rows[unseen]]), rows[unseen]).mean())
+
+    claim = {
+        "version": 2,
+        "likelihood": "categorical",
+        "widths": list(network.widths),
+        "activations": [["relu", []]],
+        "input_offset": [0.0, 0.0],
+        "input_scale": [1.0, 1.0],
+        "target_offset": 0.0,
+        "target_scale": 1.0,
+        "loss_scale": 1.0,
+        "weight_decay": 0.0,
+        **numbers,
+        "objective": loss(network, False),
+        "user_objective": loss(verdict.network, False),
+        "held_out_loss": loss(network, True),
+        "user_held_out_loss": loss(verdict.network, True),
+    }
+    gain = claim["user_objective"] - claim["objective"]
+    share = gain / (numbers["trivial"] - numbers["reference"])
+    return Witness(
+        network,
+        claim["objective"],
+        claim["user_objective"],
+        claim["held_out_loss"],
+        claim["user_held_out_loss"],
+        share,
+        claim | {"share": share},
+    )
+
+
+def test_a_witness_is_accepted_and_verified(proof, tmp_path):
+    certificate, table = proof
+    answer = verify_certificate(certificate, table)
+    assert answer.accepted, answer.reason
+    assert answer.objective < answer.user_objective
+    write_certificate(certificate, tmp_path / "witness.json")
+    assert verify_certificate(tmp_path / "witness.json", table).accepted
+
+
+def test_every_value_of_a_witness_is_checked_whatever_the_seal(proof):
+    certificate, table = proof
+    for path in leaves(certificate):
+        if path[0] in ("reading", "seal") or path == ("evidence", "claim", "version"):
+            continue
+        true = get(certificate, path)
+        near = [true + 1e-3] if type(true) is float else []
+        near += [true[:-9] + "AAAAAAAA=", true[4:]] if type(true) is str and len(true) > 20 else []
+        for value in (*STRANGE, *near):
+            if type(value) is type(true) and value == true:
+                continue
+            changed = put(certificate, path, value)
+            try:
+                changed["seal"] = seal_of(changed)
+            except (TypeError, ValueError):
+                changed["seal"] = ""
+            assert not verify_certificate(changed, table).accepted, (path, value)
+
+
+def test_a_verdict_that_a_witness_does_not_prove_is_refused(proof):
+    certificate, table = proof
+    changed = resealed(certificate, verdict="capacity failure")
+    assert "optimization failure" in refused(verify_certificate(changed, table))

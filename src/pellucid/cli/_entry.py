@@ -13,9 +13,10 @@ MISTAKE, INTERRUPTED = 2, 130
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code.
 
-    0: done; 1: a verdict that `--fail-on` names, or a row of `reproduce` that disagrees; 2: a
-    user's mistake or a file that cannot be written, told in one line on standard error; 130:
-    interrupted. Anything else that goes wrong is a bug and keeps its traceback.
+    0: done; 1: a verdict that `--fail-on` names, a row of `reproduce` that disagrees, or a
+    certificate that `verify` refuses; 2: a user's mistake or a file that cannot be written, told in
+    one line on standard error; 130: interrupted. Anything else that goes wrong is a bug and keeps
+    its traceback.
     """
     from ._main import execute
 

@@ -18,6 +18,7 @@ from .rows import Shape, TrainingRows, read_numbers
 
 UNIT = 2.0**-53
 MOST_DISTINCT = 100_000
+MOST_WEIGHTS = 2000
 WORST = 1e-6
 """Beyond this error of the basis nothing is proved."""
 
@@ -30,10 +31,10 @@ def affine_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> 
     if set(evidence) != fields | (set() if rows.likelihood == "gaussian" else {"weights"}):
         raise Refused("the evidence does not have the fields of its kind")
     A = _independent_columns(rows.X, evidence)
-    basis = orthonormal_basis(A)
     if rows.likelihood == "gaussian":
+        basis = orthonormal_basis(A)
         return GAUSSIAN_CONSTANT + _least_squares(basis, rows.standardised) / 2
-    return _logistic(basis, A, rows.y, read_numbers(evidence["weights"], "weights"))
+    return _logistic(A, rows.y, read_numbers(evidence["weights"], "weights"))
 
 
 # ---- the span of the columns
@@ -128,31 +129,45 @@ def _least_squares(basis: Basis, u: Float64[Array, " n"]) -> float:
 # ---- labels
 
 
-def _logistic(basis: Basis, A: Array, y: Array, weights: Array) -> float:
+def _logistic(A: Array, y: Array, weights: Array) -> float:
     """mean loss >= mean entropy of any probabilities p with A'(p - onehot) = 0.
 
     The convex dual of multinomial logistic regression (Lebanon and Lafferty 2002): for every z,
-    logsumexp(z) - z_y >= (p - onehot) . z + entropy(p), and the linear part adds up to 0.
+    logsumexp(z) - z_y >= (p - onehot) . z + entropy(p), and the linear part adds up to 0. The
+    softmax of the weights is moved onto that constraint by p (1 + q - p . q) with q = A delta,
+    which keeps small probabilities positive. Rounding leaves the constraint off by e; the exact
+    delta is within |e| / (least eigenvalue) of the one used.
     """
     labels, y = np.unique(y, return_inverse=True)
+    n, m = A.shape
     k = len(labels)
-    if weights.shape != (A.shape[1], k) or not np.isfinite(weights).all() or k < 2:
+    if weights.shape != (m, k) or k < 2 or m * (k - 1) > MOST_WEIGHTS:
         raise Refused("the weights of the evidence do not fit the columns and classes")
     onehot = np.eye(k)[y]
     z = A @ weights
     p = np.exp(z - z.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
+    H = np.empty((k - 1, m, k - 1, m))
+    for a in range(1, k):
+        for b in range(1, k):
+            share = p[:, a] * (float(a == b) - p[:, b])
+            H[a - 1, :, b - 1, :] = A.T @ (share[:, None] * A)
+    H = H.reshape((k - 1) * m, (k - 1) * m)
+    least = float(np.linalg.eigvalsh(H)[0]) - 1e-12 * float(np.trace(H))
+    if not least > 0:
+        raise Refused("the weights of the evidence are no clear optimum")
+    delta = np.zeros((m, k))
+    delta[:, 1:] = np.linalg.solve(H, -(A.T @ (p - onehot))[:, 1:].T.ravel()).reshape(k - 1, m).T
+    q = A @ delta
+    if not np.abs(q).max() < 0.4:
+        raise Refused("the weights of the evidence are too far from the optimum")
+    p = p * (1 + q - (p * q).sum(axis=1, keepdims=True))
     R = p - onehot
-    for _ in range(3):
-        R = R - basis.Q @ (basis.Q.T @ R)
-    R[:, -1] = -R[:, :-1].sum(axis=1)
-    p = R + onehot
-    least = float(p.min())
-    n, size = len(y), float(np.linalg.norm(R))
-    left = float(np.linalg.norm(basis.Q.T @ R)) / (1 - basis.defect)
-    off = left + (basis.error + 1e-14) * size  # how far the exact projection is from R
-    if not least > 2 * off:
-        raise Refused("the weights of the evidence do not give probabilities that are feasible")
-    entropy = -float((p * np.log(p)).sum())
-    slack = math.sqrt(n * k) * off * (1 - math.log(least - off))
-    return (entropy * (1 - 1e-12) - slack) / n
+    length = float(np.sqrt((A * A).sum(axis=1)).max())
+    rounding = 8 * (n + m + k) * UNIT * float(np.linalg.norm(A)) * float(np.linalg.norm(R))
+    off = float(np.linalg.norm(A.T @ R)) + rounding
+    relative = 10 * length * off / least  # by which the exact probabilities differ from p
+    if not relative < WORST:
+        raise Refused("the probabilities of the evidence cannot be made feasible safely")
+    entropy = -float((p * np.log(np.where(p > 0, p, 1.0))).sum()) / n
+    return entropy - relative * (1 + entropy) - 1e-12

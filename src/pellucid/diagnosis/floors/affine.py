@@ -14,8 +14,11 @@ DEPENDENT = 1e-6
 """A column whose part outside the others is this share of it, or less, counts as dependent."""
 LARGEST_DENOMINATOR = 100
 PENALTIES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)
-"""Of the logistic regressions that are tried: where rows are nearly separable a small penalty
-keeps their probabilities away from 0, where the dual point would leave the simplex."""
+MOST_WEIGHTS = 1500
+USELESS = 0.1
+"""A bound below this share of the constant's loss exceeds no tolerance: it is not looked for."""
+"""Of the logistic regressions that are tried: where rows are nearly separable, a small penalty
+keeps the weights at a clear optimum."""
 
 
 def is_affine(rows: Rows, architecture: Architecture) -> bool:
@@ -30,20 +33,22 @@ def find_affine(rows: Rows, architecture: Architecture, work: float) -> Found | 
         return None
     n, d = rows.X.shape
     k = 1 if rows.is_regression else len(np.unique(rows.y))
-    if n <= d + 1 or n * (d + 1.0) ** 2 + 400.0 * n * (d + 1.0) * k > 10 * work:
+    if n <= d + 1 or n * ((d + 1.0) * k) ** 2 + 1000.0 * n * (d + 1.0) * k > 10 * work:
         return None
     span = independent_columns(rows.X)
     if span is None:
         return None
     A, evidence = span
-    Q = np.linalg.qr(A)[0]
     if rows.is_regression:
+        Q = np.linalg.qr(A)[0]
         r = rows.u - Q @ (Q.T @ rows.u)
         r = r - Q @ (Q.T @ r)
         value = rows.least + float(r @ r) / (2 * n)
         what = "least squares"
     else:
-        best = _best_dual_point(A, Q, rows.y, k)
+        if A.shape[1] * (k - 1) > MOST_WEIGHTS:
+            return None
+        best = _best_dual_point(A, rows.y, k)
         if best is None:
             return None
         value, weights = best
@@ -112,12 +117,13 @@ def _combination(
     return terms, q[-1]
 
 
-def _best_dual_point(A: Array, Q: Array, y: Array, k: int) -> tuple[float, Array] | None:
+def _best_dual_point(A: Array, y: Array, k: int) -> tuple[float, Array] | None:
     """The highest dual value over a few penalties, with the weights that it comes from."""
     from scipy.optimize import minimize
 
     n, m = A.shape
     onehot = np.eye(k)[np.unique(y, return_inverse=True)[1]]
+    shares = onehot.mean(axis=0)
     w, best = np.zeros(m * k), None
     for penalty in reversed(PENALTIES):
 
@@ -133,20 +139,38 @@ def _best_dual_point(A: Array, Q: Array, y: Array, k: int) -> tuple[float, Array
 
         options = {"maxiter": 300, "ftol": 1e-15, "gtol": 1e-9}
         w = minimize(objective, w, jac=True, method="L-BFGS-B", options=options).x
-        value = dual_value(A, Q, onehot, w.reshape(m, k))
+        if objective(w)[0] < USELESS * -float((shares * np.log(shares)).sum()):
+            return None  # the floor is below what this one loses
+        value = dual_value(A, onehot, w.reshape(m, k))
         if value is not None and (best is None or value > best[0]):
             best = value, w.reshape(m, k)
     return best
 
 
-def dual_value(A: Array, Q: Array, onehot: Array, W: Array) -> float | None:
-    """Mean entropy of the probabilities of W, moved so that A'(p - onehot) = 0; None outside."""
+def dual_value(A: Array, onehot: Array, W: Array) -> float | None:
+    """Mean entropy of the probabilities of W, moved so that A'(p - onehot) = 0; None where far.
+
+    One Newton step: p (1 + q - p . q), q = A delta with the last class as the origin.
+    """
+    n, m = A.shape
     z = A @ W
     p = np.exp(z - z.max(axis=1, keepdims=True))
-    R = p / p.sum(axis=1, keepdims=True) - onehot
-    for _ in range(2):
-        R = R - Q @ (Q.T @ R)
-    p = R + onehot
-    if not p.min() > 1e-7:
+    p /= p.sum(axis=1, keepdims=True)
+    k = p.shape[1]
+    free = p[:, : k - 1]
+    B = (free[:, :, None] * A[:, None, :]).reshape(n, -1)
+    H = -(B.T @ B)
+    for a in range(k - 1):
+        block = slice(a * m, (a + 1) * m)
+        H[block, block] += A.T @ (free[:, a, None] * A)
+    size = np.linalg.eigvalsh(H)
+    if not size[0] > 1e-9 * size[-1]:
         return None
-    return -float((p * np.log(p)).sum()) / len(A)
+    g = (A.T @ (p - onehot))[:, : k - 1].T.ravel()
+    delta = np.zeros((m, k))
+    delta[:, : k - 1] = -np.linalg.solve(H, g).reshape(k - 1, m).T
+    q = A @ delta
+    if not np.abs(q).max() < 0.3:
+        return None
+    p = p * (1 + q - (p * q).sum(axis=1, keepdims=True))
+    return -float((p * np.log(np.maximum(p, 1e-300))).sum()) / n
