@@ -47,13 +47,15 @@ class Reading:
     `network` gives the outputs before a softmax (`output` says "softmax" or "log_softmax" then),
     else the outputs; None where the module could not be read, and `reason` is the sentence why.
     `layers` says where the parameters lie in the module. `exact_shape` is False where the module
-    has fewer parameters than the network (a Linear without a bias).
+    has fewer parameters than the network (a Linear without a bias). `last` names the module's part
+    that is the output activation, "" where there is none of its own.
     """
 
     network: Network | None
     output: str = "identity"
     reason: str = ""
     layers: tuple[LayerNames, ...] = ()
+    last: str = ""
 
     @property
     def exact_shape(self) -> bool:
@@ -78,7 +80,7 @@ def read_module(module: nn.Module, X: torch.Tensor) -> Reading:
     copy = own_copy(module).eval()
     try:
         steps = list(_steps(copy))
-        reading = _assemble(steps)
+        reading = replace(_assemble(steps), last=_last(steps))
     except _Unreadable as why:
         return Reading(None, reason=f"the {type(module).__name__} was not read: {why}")
     except UnsupportedLayer as why:
@@ -98,7 +100,9 @@ def _steps(copy: nn.Module) -> Iterator[_Step]:
         text = str(error).splitlines()[0] if str(error) else ""
         if "not installed as a submodule" in text:
             text = "it uses a layer that is not registered (kept in a plain list or dict)"
-        raise _Unreadable(f"its forward cannot be traced ({text or type(error).__name__}).") from None
+        raise _Unreadable(
+            f"its forward cannot be traced ({text or type(error).__name__})."
+        ) from None
     nodes = list(graph.nodes)
     inputs = [n for n in nodes if n.op == "placeholder"]
     if not inputs:
@@ -244,6 +248,13 @@ def _assemble(steps: list[_Step]) -> Reading:
     return Reading(from_torch(nn.Sequential(*plain)), output, "", tuple(layers))
 
 
+def _last(steps: list[_Step]) -> str:
+    """The name of the output activation, if it is a part that is used once."""
+    names = [step.name for step in steps]
+    used_once = bool(names) and names.count(names[-1]) == 1
+    return names[-1] if used_once and not isinstance(steps[-1].module, nn.Linear) else ""
+
+
 def _without_softmax(steps: list[_Step]) -> tuple[list[_Step], str]:
     if not steps or type(steps[-1].module).__name__ not in OVER_CLASSES:
         return steps, "identity"
@@ -257,7 +268,9 @@ def _without_softmax(steps: list[_Step]) -> tuple[list[_Step], str]:
 def _normalisation(norm: nn.BatchNorm1d, name: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The a and c of a x + c that a batch normalisation is in evaluation mode, in float64."""
     if norm.running_mean is None or norm.running_var is None:
-        raise _Unreadable(f"its {name} normalises with each batch's own numbers in evaluation, too.")
+        raise _Unreadable(
+            f"its {name} normalises with each batch's own numbers in evaluation, too."
+        )
     a = 1.0 / torch.sqrt(norm.running_var.double() + norm.eps)
     c = -a * norm.running_mean.double()
     if norm.affine:
@@ -304,12 +317,14 @@ def output_function(output: str, z: Array) -> Array:
 
 
 def _disagreement(module: nn.Module, reading: Reading, X: torch.Tensor) -> str:
-    """"" where the network gives the module's outputs, else a sentence."""
+    """ "" where the network gives the module's outputs, else a sentence."""
     assert reading.network is not None
     rows = X.detach().double()
     rows = rows.reshape(len(rows), -1)
     if rows.shape[1] != reading.network.d_in:
-        return f"the network read takes {reading.network.d_in} inputs and a row has {rows.shape[1]}."
+        return (
+            f"the network read takes {reading.network.d_in} inputs and a row has {rows.shape[1]}."
+        )
     try:
         theirs, tolerance = evaluate(in_float64(module), X.double()), AGREEMENT
     except Exception:  # a forward that insists on float32

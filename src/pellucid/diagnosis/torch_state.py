@@ -2,6 +2,7 @@
 
 import copy
 import random
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,7 +26,12 @@ def global_state_kept() -> Iterator[None]:
     anomaly = torch.is_anomaly_enabled()
     deterministic = torch.are_deterministic_algorithms_enabled()
     try:
-        with torch.random.fork_rng(devices=_cuda_devices()), torch.enable_grad():
+        with (
+            torch.random.fork_rng(devices=_cuda_devices()),
+            torch.enable_grad(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")  # those of the user's own code, run many times
             yield
     finally:
         torch.set_rng_state(torch_state)
