@@ -1,5 +1,6 @@
 """Gates for a user's own code: each looks for one fault, and is silent unless sure of it."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -208,7 +209,7 @@ def _in_order(code: Code) -> bool:
     if len(batches) < 4 or max(map(len, batches)) * 2 > len(code.X):
         return False
     flat = [row for batch in batches[:8] for row in batch if row >= 0]
-    steps = [b - a for a, b in zip(flat, flat[1:], strict=False)]
+    steps = [b - a for a, b in itertools.pairwise(flat)]
     return len(flat) > 8 and sum(step == 1 for step in steps) >= 0.8 * len(steps)
 
 

@@ -32,7 +32,7 @@ OVER_CLASSES = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
 
 @dataclass(frozen=True)
 class LayerNames:
-    """Where a layer of the network lies in the module: a Linear and the normalisations around it."""
+    """Where a layer of the network lies in the module: a Linear, normalisations around it."""
 
     linear: str
     norm: str | None
@@ -317,7 +317,7 @@ def output_function(output: str, z: Array) -> Array:
 
 
 def _disagreement(module: nn.Module, reading: Reading, X: torch.Tensor) -> str:
-    """ "" where the network gives the module's outputs, else a sentence."""
+    """Nothing where the network gives the module's outputs, else a sentence."""
     assert reading.network is not None
     rows = X.detach().double()
     rows = rows.reshape(len(rows), -1)

@@ -8,7 +8,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,10 +134,8 @@ def spying(
         stack.enter_context(_losses_noted(seen))
         if closely:
             stack.enter_context(_ShapesSeen(seen))
-        try:
+        with suppress(Enough):
             yield seen
-        except Enough:
-            pass
 
 
 @contextmanager
@@ -189,7 +187,7 @@ class _Rows:
 
 
 class _ShapesSeen(TorchFunctionMode):
-    """Notes where (n, 1) that depends on parameters meets (n,) that does not, element by element."""
+    """Notes where (n, 1) that depends on parameters meets an (n,) that does not."""
 
     def __init__(self, seen: Seen):
         super().__init__()

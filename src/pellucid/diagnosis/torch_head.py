@@ -1,0 +1,158 @@
+"""What a user's outputs mean: how they become logits or numbers that a diagnosis can judge."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from .._errors import InvalidInput
+from .._shapes import Array, Float64
+from ..network import Network
+from .torch_loss import LossFamily
+from .torch_outputs import OutputKind
+
+LARGE_LOGIT = 100.0
+"""The logit of a probability that float cannot tell from 1; BCELoss caps its logarithm here, too."""
+TEMPERATURES = np.geomspace(1e-2, 1e2, 81)
+OF_ONE_UNIT = ("identity", "relu", "tanh", "softplus", "softsign", "hardtanh", "elu")
+
+
+@dataclass(frozen=True)
+class Head:
+    """The task of a user's outputs, and whether the verdict's loss is the user's own objective.
+
+    A single logit z is judged as the two logits (0, z), the same function with the same loss.
+    `output` is "identity" where the loss takes the network's outputs as they are (after a softmax
+    or sigmoid that belongs to it); else what comes between: "double softmax", "relu", ...
+    """
+
+    classes: int | None
+    single: bool
+    exact: bool
+    output: str
+    rescaled: bool = False
+
+    def network(self, read: Network) -> Network:
+        """A network read from a module, in the form that the diagnosis judges."""
+        if self.classes is None:
+            return read
+        if self.output == "softmax":  # over one unit: always certain of class 1
+            return _constant_logits(read)
+        if self.single:
+            return two_logits(read)
+        if read.output_activation.name == "sigmoid":  # K probabilities, one by one
+            return Network(read.weights, read.biases, read.activations)
+        return read
+
+    def outputs(self, out: Float64[Array, "n k"], kind: OutputKind) -> Float64[Array, "n d_out"]:
+        """A module's own outputs, in the same form."""
+        if self.classes is None:
+            return out
+        with np.errstate(divide="ignore"):
+            if self.single:
+                z = out[:, 0]
+                if kind.name in ("sigmoid", "softmax"):
+                    z = np.clip(np.log(z) - np.log1p(-z), -LARGE_LOGIT, LARGE_LOGIT)
+                return np.column_stack([np.zeros_like(z), z])
+            if kind.name in ("softmax", "sigmoid"):
+                return np.clip(np.log(out), -LARGE_LOGIT, LARGE_LOGIT)
+        return out
+
+
+def head_of(
+    y: torch.Tensor, outputs: torch.Tensor, family: LossFamily | None, kind: OutputKind
+) -> Head:
+    """Decide from targets, outputs and loss what the network is for."""
+    n_units = outputs.shape[1] if outputs.ndim == 2 else 1
+    likelihood = family.likelihood if family is not None else None
+    wants = family.wants if family is not None else ""
+    if n_units > 1 and (not y.is_floating_point() or _is_one_hot(y, n_units)):
+        return _of_classes(n_units, likelihood, wants, kind)
+    binary = bool(((y == 0) | (y == 1)).all())
+    if n_units == 1 and binary and (likelihood == "bernoulli" or not y.is_floating_point()):
+        return _of_one_unit(likelihood, wants, kind)
+    if n_units > 1:
+        raise InvalidInput(
+            f"the model has {n_units} outputs and the targets have shape {tuple(y.shape)}; a "
+            "diagnosis takes class labels (n,), one-hot rows, or one number per row."
+        )
+    exact = likelihood == "gaussian" and kind.name == "identity"
+    return Head(None, False, exact, kind.name or "unknown")
+
+
+def _of_classes(k: int, likelihood: str | None, wants: str, kind: OutputKind) -> Head:
+    right = {
+        "logits": ("identity", "log_softmax"),
+        "probabilities": ("softmax",),
+        "log probabilities": ("log_softmax",),
+    }.get(wants, ())
+    if likelihood == "categorical" and kind.name in right:
+        return Head(k, False, True, "identity")
+    if wants == "logits" and kind.name == "softmax":
+        return Head(k, False, False, "double softmax")
+    output = "identity" if kind.name in ("softmax", "log_softmax") else kind.name or "unknown"
+    return Head(k, False, False, output, rescaled=likelihood != "categorical")
+
+
+def _of_one_unit(likelihood: str | None, wants: str, kind: OutputKind) -> Head:
+    if kind.name == "softmax":
+        return Head(2, True, False, "softmax")
+    right = {"logits": "identity", "probabilities": "sigmoid"}.get(wants)
+    if likelihood == "bernoulli" and kind.name == right:
+        return Head(2, True, True, "identity")
+    double = wants == "logits" and kind.name == "sigmoid"
+    return Head(2, True, False, "double sigmoid" if double else kind.name or "unknown")
+
+
+def _is_one_hot(y: torch.Tensor, k: int) -> bool:
+    if y.ndim != 2 or y.shape[1] != k:
+        return False
+    return bool(((y == 0) | (y == 1)).all()) and bool((y.sum(1) == 1).all())
+
+
+# ---- a single logit and two
+
+
+def two_logits(network: Network) -> Network:
+    """(0, z) for the one logit z of a network, without an output activation that belongs to it."""
+    W, b = network.weights[-1], network.biases[-1]
+    weights = (*network.weights[:-1], np.vstack([np.zeros_like(W), W]))
+    biases = (*network.biases[:-1], np.concatenate([np.zeros_like(b), b]))
+    return Network(weights, biases, network.activations)
+
+
+def one_logit(network: Network) -> Network:
+    """The difference of two logits, as a network with one output: the inverse of `two_logits`."""
+    W, b = network.weights[-1], network.biases[-1]
+    weights = (*network.weights[:-1], W[1:] - W[:1])
+    biases = (*network.biases[:-1], b[1:] - b[:1])
+    return Network(weights, biases, network.activations)
+
+
+def _constant_logits(network: Network) -> Network:
+    two = two_logits(network)
+    b = np.array([0.0, LARGE_LOGIT], dtype=two.dtype)
+    return Network(
+        (*two.weights[:-1], np.zeros_like(two.weights[-1])),
+        (*two.biases[:-1], b),
+        two.activations,
+    )
+
+
+def scaled_outputs(network: Network, factor: float) -> Network:
+    """The network with its last layer multiplied by a factor."""
+    return Network(
+        (*network.weights[:-1], network.weights[-1] * factor),
+        (*network.biases[:-1], network.biases[-1] * factor),
+        network.activations,
+        network.output_activation,
+    )
+
+
+def best_temperature(z: Float64[Array, "n k"], labels: Array) -> float:
+    """The factor by which scores become the best logits on these rows."""
+    from scipy.special import logsumexp
+
+    own = z[np.arange(len(z)), labels]
+    losses = [float((logsumexp(t * z, axis=1) - t * own).mean()) for t in TEMPERATURES]
+    return float(TEMPERATURES[int(np.argmin(losses))])
