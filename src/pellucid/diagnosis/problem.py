@@ -32,6 +32,11 @@ class Problem:
 
     `raw_X` holds the encoded, unscaled columns of all rows. `scaling` is that of the user's
     recipe, `standard` the one that standardises, which fixes the unit of the loss.
+
+    `output` is what a user's own code puts between the network and the loss: "identity", or such as
+    "double softmax" and "relu". `exact` is False where the user's objective is another one than the
+    loss here, so that nothing about it can be proved. With `single_logit` the user's network has
+    one logit z for two classes, and is judged as the two logits (0, z).
     """
 
     table: Table
@@ -43,6 +48,9 @@ class Problem:
     standard: Scaling
     likelihood: Likelihood
     penalty: float
+    output: str = "identity"
+    exact: bool = True
+    single_logit: bool = False
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -103,6 +111,17 @@ class Problem:
             return float(hits.mean())
         variance = float(self._standardised(self.y[rows]).var())
         return 1.0 - float(hits.mean()) / variance if variance > 0 else math.nan
+
+    def own_form(self, network: Network) -> Network:
+        """The network in the form of the user's: its logits as (0, z) where the user has one z."""
+        if not self.single_logit:
+            return network
+        W, b = network.weights[-1], network.biases[-1]
+        return Network(
+            (*network.weights[:-1], W - W[:1]),
+            (*network.biases[:-1], b - b[:1]),
+            network.activations,
+        )
 
     def objective(self, network: Network, mean_loss: float) -> float:
         """The user's objective in the unit of the loss: mean nats plus the recipe's penalty.
@@ -187,13 +206,15 @@ def fold(network: Network, scaling: Scaling, regression: bool) -> Network:
     W (x - o) / s + b = (W / s) x + (b - (W / s) o), and t * output + m for the last layer.
     """
     exact = network.astype("float64")
+    if type(exact) is not Network:
+        return exact  # known by its outputs alone, on raw columns
     weights, biases = list(exact.weights), list(exact.biases)
     weights[0] = weights[0] / scaling.input_scale
     biases[0] = biases[0] - weights[0] @ scaling.input_offset
     if regression:
         weights[-1] = weights[-1] * scaling.target_scale
         biases[-1] = biases[-1] * scaling.target_scale + scaling.target_offset
-    return Network(tuple(weights), tuple(biases), exact.activations)
+    return Network(tuple(weights), tuple(biases), exact.activations, exact.output_activation)
 
 
 def unfold(network: Network, scaling: Scaling) -> Network:

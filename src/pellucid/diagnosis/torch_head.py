@@ -12,7 +12,7 @@ from .torch_loss import LossFamily
 from .torch_outputs import OutputKind
 
 LARGE_LOGIT = 100.0
-"""The logit of a probability that float cannot tell from 1; BCELoss caps its logarithm here, too."""
+"""The logit of a probability that float cannot tell from 1; BCELoss caps there, too."""
 TEMPERATURES = np.geomspace(1e-2, 1e2, 81)
 OF_ONE_UNIT = ("identity", "relu", "tanh", "softplus", "softsign", "hardtanh", "elu")
 

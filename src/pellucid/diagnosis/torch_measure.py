@@ -41,7 +41,7 @@ def score_of(code: Code, module: nn.Module, half: float | None = None) -> Score:
 
 
 def kind_of(outputs: torch.Tensor, y: torch.Tensor) -> str:
-    """Return "accuracy" for class labels, one-hot rows and 0/1 targets of a single unit; else "R2"."""
+    """Return "accuracy" for labels, one-hot rows and 0/1 targets of a single unit, else "R2"."""
     return "accuracy" if _is_classes(outputs, y) else "R2"
 
 
