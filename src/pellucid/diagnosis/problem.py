@@ -35,8 +35,8 @@ class Problem:
 
     `output` is what a user's own code puts between the network and the loss: "identity", or such as
     "double softmax" and "relu". `exact` is False where the user's objective is another one than the
-    loss here, so that nothing about it can be proved. With `single_logit` the user's network has
-    one logit z for two classes, and is judged as the two logits (0, z).
+    loss here, so that nothing about it can be proved. A user's single logit for two classes makes
+    the likelihood bernoulli.
     """
 
     table: Table
@@ -50,7 +50,6 @@ class Problem:
     penalty: float
     output: str = "identity"
     exact: bool = True
-    single_logit: bool = False
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -59,7 +58,12 @@ class Problem:
 
     @property
     def d_out(self) -> int:
-        """Outputs of a network: one per class, or one."""
+        """Outputs of a network: one per class, or one, which may be the logit of two classes."""
+        return 1 if self.likelihood.name == "bernoulli" else self.n_classes
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are; 1 for regression."""
         return len(self.classes) if self.classes else 1
 
     @property
@@ -93,6 +97,8 @@ class Problem:
         with np.errstate(over="ignore", invalid="ignore"):
             if not self.classes:
                 outputs, y = self._standardised(outputs), self._standardised(y)[:, None]
+            elif self.likelihood.name == "bernoulli":
+                outputs, y = one_logit(outputs), y[:, None].astype(np.float64)
             return self.likelihood.loss(outputs, y)
 
     def _standardised(self, values: Array) -> Array:
@@ -100,6 +106,8 @@ class Problem:
 
     def hits(self, outputs: Float64[Array, "n d_out"], rows: Array) -> Float64[Array, " m"]:
         """What the score averages: right or wrong, or the squared error over t^2."""
+        if self.likelihood.name == "bernoulli":
+            return ((one_logit(outputs)[:, 0] > 0) == self.y[rows]).astype(np.float64)
         if self.classes:
             return (outputs.argmax(axis=1) == self.y[rows]).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,17 +119,6 @@ class Problem:
             return float(hits.mean())
         variance = float(self._standardised(self.y[rows]).var())
         return 1.0 - float(hits.mean()) / variance if variance > 0 else math.nan
-
-    def own_form(self, network: Network) -> Network:
-        """The network in the form of the user's: its logits as (0, z) where the user has one z."""
-        if not self.single_logit:
-            return network
-        W, b = network.weights[-1], network.biases[-1]
-        return Network(
-            (*network.weights[:-1], W - W[:1]),
-            (*network.biases[:-1], b - b[:1]),
-            network.activations,
-        )
 
     def objective(self, network: Network, mean_loss: float) -> float:
         """The user's objective in the unit of the loss: mean nats plus the recipe's penalty.
@@ -178,6 +175,11 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
         likelihood=LIKELIHOODS["categorical" if table.classes else "gaussian"],
         penalty=recipe.weight_decay if coupled else 0.0,
     )
+
+
+def one_logit(outputs: Float64[Array, "n d_out"]) -> Float64[Array, "n 1"]:
+    """The logit of the second of two classes: the only output, or the difference of two."""
+    return outputs if outputs.shape[1] == 1 else outputs[:, 1:] - outputs[:, :1]
 
 
 def class_sizes(table: Table) -> list[tuple[str, int]]:

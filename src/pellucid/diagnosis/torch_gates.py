@@ -173,7 +173,7 @@ def order_gate(code: Code) -> Alarm | None:
     """Rows sorted by their target, in batches that follow one another unshuffled."""
     if code.given or code.train_fn is None or not _sorted(code.y):
         return None
-    if not _in_order(code):
+    if not in_order(code):
         return None
     generator = torch.Generator().manual_seed(0)
     rows = torch.randperm(len(code.X), generator=generator)
@@ -203,7 +203,7 @@ def _sorted(y: torch.Tensor) -> bool:
     return steps * ORDERED_RUNS < float((other[1:] - other[:-1]).abs().mean())
 
 
-def _in_order(code: Code) -> bool:
+def in_order(code: Code) -> bool:
     """Whether the first batches are consecutive rows, and more than one of them."""
     batches = [b for b in code.probe.batches if b]
     if len(batches) < 4 or max(map(len, batches)) * 2 > len(code.X):

@@ -21,7 +21,6 @@ OF_ONE_UNIT = ("identity", "relu", "tanh", "softplus", "softsign", "hardtanh", "
 class Head:
     """The task of a user's outputs, and whether the verdict's loss is the user's own objective.
 
-    A single logit z is judged as the two logits (0, z), the same function with the same loss.
     `output` is "identity" where the loss takes the network's outputs as they are (after a softmax
     or sigmoid that belongs to it); else what comes between: "double softmax", "relu", ...
     """
@@ -38,9 +37,7 @@ class Head:
             return read
         if self.output == "softmax":  # over one unit: always certain of class 1
             return _constant_logits(read)
-        if self.single:
-            return two_logits(read)
-        if read.output_activation.name == "sigmoid":  # K probabilities, one by one
+        if read.output_activation.name == "sigmoid":  # the link, or K probabilities one by one
             return Network(read.weights, read.biases, read.activations)
         return read
 
@@ -53,7 +50,7 @@ class Head:
                 z = out[:, 0]
                 if kind.name in ("sigmoid", "softmax"):
                     z = np.clip(np.log(z) - np.log1p(-z), -LARGE_LOGIT, LARGE_LOGIT)
-                return np.column_stack([np.zeros_like(z), z])
+                return z[:, None]
             if kind.name in ("softmax", "sigmoid"):
                 return np.clip(np.log(out), -LARGE_LOGIT, LARGE_LOGIT)
         return out
@@ -110,32 +107,15 @@ def _is_one_hot(y: torch.Tensor, k: int) -> bool:
     return bool(((y == 0) | (y == 1)).all()) and bool((y.sum(1) == 1).all())
 
 
-# ---- a single logit and two
-
-
-def two_logits(network: Network) -> Network:
-    """(0, z) for the one logit z of a network, without an output activation that belongs to it."""
-    W, b = network.weights[-1], network.biases[-1]
-    weights = (*network.weights[:-1], np.vstack([np.zeros_like(W), W]))
-    biases = (*network.biases[:-1], np.concatenate([np.zeros_like(b), b]))
-    return Network(weights, biases, network.activations)
-
-
-def one_logit(network: Network) -> Network:
-    """The difference of two logits, as a network with one output: the inverse of `two_logits`."""
-    W, b = network.weights[-1], network.biases[-1]
-    weights = (*network.weights[:-1], W[1:] - W[:1])
-    biases = (*network.biases[:-1], b[1:] - b[:1])
-    return Network(weights, biases, network.activations)
+# ---- other last layers
 
 
 def _constant_logits(network: Network) -> Network:
-    two = two_logits(network)
-    b = np.array([0.0, LARGE_LOGIT], dtype=two.dtype)
+    """One logit that is the same for every input, and nearly certain."""
     return Network(
-        (*two.weights[:-1], np.zeros_like(two.weights[-1])),
-        (*two.biases[:-1], b),
-        two.activations,
+        (*network.weights[:-1], np.zeros_like(network.weights[-1])),
+        (*network.biases[:-1], np.full(1, LARGE_LOGIT, dtype=network.dtype)),
+        network.activations,
     )
 
 

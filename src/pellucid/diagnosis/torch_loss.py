@@ -149,3 +149,19 @@ def _factor(theirs: list[float | None], ours: list[float | None]) -> float | Non
     c = sum(a * b for a, b in pairs) / max(sum(b * b for _, b in pairs), 1e-300)
     near = all(abs(a - c * b) <= SAME * scale * abs(c) for a, b in pairs)
     return c if near and c > 0 else None
+
+
+def loss_of_skorch(net: Any) -> Loss:
+    """The loss that a skorch net is trained with, as a function of its module's outputs.
+
+    For NLLLoss skorch takes the logarithm of the outputs itself.
+    """
+    import copy
+
+    criterion = getattr(net, "criterion_", None)
+    if criterion is None:
+        criterion = net.criterion() if isinstance(net.criterion, type) else net.criterion
+    criterion = copy.deepcopy(criterion)
+    if isinstance(criterion, torch.nn.NLLLoss):
+        return lambda outputs, y: criterion(torch.log(outputs), y)
+    return criterion

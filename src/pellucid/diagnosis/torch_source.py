@@ -12,6 +12,7 @@ from torch import nn
 from .._errors import InvalidInput
 from .._shapes import Array
 from ..datasets import Table, as_table
+from ..likelihoods import LIKELIHOODS
 from ..network import Activation, Network, as_activation
 from ..training import OPTIMIZERS, History
 from .problem import GAUSSIAN_CONSTANT, Problem, outputs, pose
@@ -26,6 +27,7 @@ from .torch_code import (
     input_tensor,
     target_tensor,
 )
+from .torch_gates import in_order
 from .torch_head import Head, best_temperature, head_of, scaled_outputs
 from .torch_loss import Loss
 from .torch_outputs import OutputKind, output_kind
@@ -61,7 +63,7 @@ class TorchSource:
     kind: OutputKind
     own: Code
     shape: tuple[int, ...]
-    rescale: float = 1.0
+    shuffles: bool = True
 
     def code(self, problem: Problem) -> Code:
         """The user's code with the rows of the problem."""
@@ -109,7 +111,8 @@ class TorchSource:
 
         d_in = int(np.prod(self.shape))
         n = sum(p.numel() for p in module.parameters())
-        return Unread(evaluated, d_in, self.head.classes or 1, n)
+        k = 1 if self.head.single else self.head.classes or 1
+        return Unread(evaluated, d_in, k, n)
 
     def _history(self, problem: Problem, run: Trained, network: Network) -> History:
         """The losses whose gradients were taken, where they are those told here; or the ends."""
@@ -196,6 +199,7 @@ def torch_question(
         kind=kind,
         own=own,
         shape=rows.shape,
+        shuffles=given or train_fn is None or not in_order(own),
     )
     coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
     noted = replace(problem.table, notes=(*problem.table.notes, *source.notes))
@@ -206,7 +210,7 @@ def torch_question(
             penalty=recipe.weight_decay if coupled and exact else 0.0,
             output=head.output,
             exact=exact,
-            single_logit=head.single,
+            likelihood=LIKELIHOODS["bernoulli"] if head.single else problem.likelihood,
         ),
         source,
     )
@@ -360,7 +364,7 @@ def _notes(code: Code, reading: Reading, head: Head, uniform: bool) -> tuple[str
     elif not reading.exact_shape:
         notes.append("a layer of yours has no bias: no other parameters were searched")
     if head.single:
-        notes.append("your single logit z is judged as the two logits (0, z)")
+        notes.append("your single output is the logit of the second class, or its probability")
     if head.rescaled:
         notes.append("your outputs are no logits: they are judged with the best common factor")
     if not head.exact:
