@@ -1,13 +1,15 @@
 """Which question a call of `diagnose` asks: a recipe's, a trained network's, or a user's code's."""
 
 import sys
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .._errors import InvalidInput, MissingDependency
 from ..network import Activation, Network
+from .decision import Evidence
 from .problem import Problem
 from .source import Source
-from .verdict import Verdict
+from .verdict import Statement, Witness
 
 
 class Question(NamedTuple):
@@ -54,13 +56,27 @@ def own_question(
     return Question(*given_question(data, y, model, seed, held_out))
 
 
-def confirmed(verdict: Verdict, source: Source) -> Verdict:
-    """The verdict, with its witness tried in the user's own module where there is one."""
-    if verdict.witness is None or getattr(source, "own", None) is None:
-        return verdict
-    from .torch_witness import confirmed as in_the_module
+def in_own_module(
+    source: Source, evidence: Evidence, witness: Witness | None
+) -> tuple[Evidence, Witness | None]:
+    """The witness if it is one in the user's own module, too, with the user's own loss."""
+    if witness is None or evidence.same is None or getattr(source, "own", None) is None:
+        return evidence, witness
+    from .torch_witness import refusal
 
-    return in_the_module(verdict, source)
+    reason = refusal(witness, source)
+    if not reason:
+        return evidence, witness
+    return replace(evidence, same=replace(evidence.same, accepted=False, reason=reason)), None
+
+
+def witness_statements(source: Source, witness: Witness | None) -> tuple[Statement, ...]:
+    """What the witness does in the user's own module."""
+    if witness is None or getattr(source, "own", None) is None:
+        return ()
+    from .torch_witness import told
+
+    return (Statement(told(witness, source), "proved"),)
 
 
 def _is_module(model: Any) -> bool:

@@ -1,7 +1,7 @@
 """`diagnose`: the protocol, stage by stage, and the verdict that it ends in."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from .inspect import unit_health
 from .investigation import CHEAP, DEAR, DEAREST, STAGES, Investigation
 from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
-from .own import confirmed, own_question
+from .own import own_question, witness_statements
 from .problem import pose
 from .references import Judged, judge_references
 from .remedy import choose_fix
@@ -113,7 +113,7 @@ def diagnose(
         )
         clock = Clock(float(budget), start, workers_of(threads))
         lab = Lab(*question, threads, progress, clock)
-        return confirmed(_run_protocol(lab, int(seed)), question.source)
+        return _run_protocol(lab, int(seed))
     table = _as_table(data, y)
     settings = {
         "hidden": list(hidden),
@@ -172,6 +172,7 @@ def _verdict(investigation: Investigation) -> Verdict:
     statements = judgement.statements
     if fix is None and judgement.kind not in ("fits", "data limit") and not lab.stopped:
         statements = (*statements, Statement(wording.no_fix(judgement.kind), "likely"))
+    statements = (*statements, *witness_statements(lab.source, witness))
     return Verdict(
         kind=judgement.kind,
         certainty=judgement.certainty,

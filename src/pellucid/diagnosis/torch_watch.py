@@ -317,9 +317,7 @@ class Watch:
         return "\n".join(lines)
 
 
-def watch(
-    model: nn.Module, optimizer: torch.optim.Optimizer, *, interval: int = INTERVAL
-) -> Watch:
+def watch(model: nn.Module, optimizer: torch.optim.Optimizer, *, interval: int = INTERVAL) -> Watch:
     """Watch a training loop: `with pellucid.watch(model, optimizer) as seen: ...`.
 
     Parameters
