@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from .diagnosis import GradientFlow as GradientFlow
     from .diagnosis import Recipe as Recipe
     from .diagnosis import Verdict as Verdict
+    from .diagnosis import Watch as Watch
     from .diagnosis import diagnose as diagnose
     from .diagnosis import gradient_flow as gradient_flow
+    from .diagnosis import watch as watch
     from .diagnosis import verify_certificate as verify_certificate
     from .network import Activation as Activation
     from .network import Network as Network
@@ -79,7 +81,16 @@ _PUBLIC = {
         "PellucidWarning",
         "UnsupportedLayer",
     ),
-    "diagnosis": ("GradientFlow", "Recipe", "Verdict", "diagnose", "gradient_flow", "verify_certificate"),
+    "diagnosis": (
+        "GradientFlow",
+        "Recipe",
+        "Verdict",
+        "Watch",
+        "diagnose",
+        "gradient_flow",
+        "watch",
+        "verify_certificate",
+    ),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "BettiNumbers",

@@ -38,7 +38,7 @@ class GivenNetwork:
         end = float(problem.losses(outputs(self.network, problem.raw_X[rows]), rows).mean())
         if problem.classes is None:
             end = GAUSSIAN_CONSTANT + (end - GAUSSIAN_CONSTANT) * problem.loss_scale**2
-        history = History(np.zeros(1, dtype=np.int64), np.array([end]), np.zeros(0))
+        history = History(np.ones(1, dtype=np.int64), np.array([end]), np.zeros(0))
         return tuple(OwnRun(self.network, history, "finished", seed) for seed in seeds)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from .._errors import InvalidInput, MissingDependency
@@ -33,7 +34,7 @@ def own_question(
 ) -> Question:
     """The problem and the source of `model` or `model_fn`, and the activation of its network."""
     if model_fn is not None or _is_module(model) or _is_skorch(model):
-        _need_torch()
+        need_torch()
         from .torch_source import torch_question
 
         if _is_skorch(model):
@@ -100,10 +101,9 @@ def _of_skorch(net: Any, loss: Any) -> tuple[Any, Any]:
     return net.module_, loss if loss is not None else loss_of_skorch(net)
 
 
-def _need_torch() -> None:
-    try:
-        import torch  # noqa: F401  # only asked whether it is there
-    except ImportError:
+def need_torch() -> None:
+    """One sentence where PyTorch is not installed."""
+    if find_spec("torch") is None:
         raise MissingDependency(
             'PyTorch is needed and not installed: pip install "pellucid[torch]".'
-        ) from None
+        )

@@ -165,3 +165,14 @@ def loss_of_skorch(net: Any) -> Loss:
     if isinstance(criterion, torch.nn.NLLLoss):
         return lambda outputs, y: criterion(torch.log(outputs), y)
     return criterion
+
+
+NAMED: dict[str, Callable[[], Loss]] = {
+    "cross_entropy": torch.nn.CrossEntropyLoss,
+    "mse": torch.nn.MSELoss,
+    "l1": torch.nn.L1Loss,
+    "bce": torch.nn.BCELoss,
+    "bce_with_logits": torch.nn.BCEWithLogitsLoss,
+    "nll": torch.nn.NLLLoss,
+}
+"""Losses of torch that have a name at the command line."""

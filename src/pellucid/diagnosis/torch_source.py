@@ -127,7 +127,7 @@ class TorchSource:
             kept = np.unique(np.linspace(0, len(values) - 1, RECORDS).astype(np.int64))
             return History(np.append(kept, len(values)), np.append(values[kept], end), np.zeros(0))
         if self.own.given:
-            return History(np.zeros(1, dtype=np.int64), np.array([end]), np.zeros(0))
+            return History(np.ones(1, dtype=np.int64), np.array([end]), np.zeros(0))
         start = _mean_loss(problem, self.network_of(self.own.start(run.seed)))
         steps = np.array([0, max(run.seen.steps, 1)], dtype=np.int64)
         return History(steps, np.array([start, end]), np.zeros(0))

@@ -55,8 +55,8 @@ def told(witness: Witness, source: Any) -> str:
         return f"{how}."
     own, better = _both(witness, source)
     return (
-        f"{how}: your own loss on the {len(source.own.X)} training rows is {better:.4g} with it and "
-        f"{own:.4g} as you trained it, in float64."
+        f"{how}: your own loss on the {len(source.own.X)} training rows is {better:.4g} with it "
+        f"and {own:.4g} as you trained it, in float64."
     )
 
 
