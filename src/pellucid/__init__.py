@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from .diagnosis import GradientFlow as GradientFlow
     from .diagnosis import Recipe as Recipe
     from .diagnosis import Verdict as Verdict
+    from .diagnosis import Watch as Watch
     from .diagnosis import diagnose as diagnose
     from .diagnosis import gradient_flow as gradient_flow
     from .diagnosis import verify_certificate as verify_certificate
+    from .diagnosis import watch as watch
     from .network import Activation as Activation
     from .network import Network as Network
     from .network import initialize as initialize
@@ -83,9 +85,11 @@ _PUBLIC = {
         "GradientFlow",
         "Recipe",
         "Verdict",
+        "Watch",
         "diagnose",
         "gradient_flow",
         "verify_certificate",
+        "watch",
     ),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (

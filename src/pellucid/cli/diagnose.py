@@ -1,8 +1,9 @@
 """`pellucid diagnose`: the main job."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +12,7 @@ from . import _options as o
 
 if TYPE_CHECKING:
     from ..datasets import Table
-    from ..diagnosis.verdict import Recipe, Verdict
+    from ..diagnosis.verdict import Verdict
 
 REPORT = "report.html"
 WITNESS = "witness.pellucid"
@@ -32,6 +33,37 @@ def diagnose(
     schedule: o.Schedule = "constant",
     task: o.Task = "auto",
     drop: o.Drop = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="A trained network (a file of `pellucid train`) instead of a recipe.",
+            show_default=False,
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            help="The table, where DATA is script.py:make_model: this runs your own Python.",
+            show_default=False,
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="With a script: cross_entropy, mse, l1, bce, bce_with_logits, nll, or a function "
+            "of it; else its `loss`, or the usual one of the target.",
+            show_default=False,
+        ),
+    ] = None,
+    train_fn: Annotated[
+        str | None,
+        typer.Option(
+            help="With a script: its function (model, X, y) that trains; else its `train_fn`, or "
+            "Adam.",
+            show_default=False,
+        ),
+    ] = None,
     seed: o.Seed = 0,
     budget: Annotated[
         float, typer.Option(help="Seconds after which no further stage is begun.")
@@ -58,6 +90,8 @@ def diagnose(
 ) -> int:
     """Train on a table, run the controlled experiments, and say what holds the network back.
 
+    With script.py:make_model as DATA and the table as --data, your own PyTorch code is run.
+
     Example: pellucid diagnose sine --hidden 8 --learning-rate 5 --steps 100 --budget 30
     """
     from ._load import load_table
@@ -79,8 +113,13 @@ def diagnose(
     folder = out if out is not None else None if json else Path()
     if folder is not None:
         _check_place(folder)
-    table = load_table(data, target, task, drop)
-    verdict = _diagnose(table, recipe, seed, budget, threads)
+    from ._own import question_of
+
+    table_name, own = question_of(data, rows, model, loss, train_fn, recipe)
+    table = load_table(table_name, target, task, drop)
+    verdict = _diagnose(
+        table, asdict(recipe) | {"seed": seed} if own is None else own(table, seed), budget, threads
+    )
     told = [] if folder is None else _write(verdict, folder)
     if json:
         _print_json(verdict)
@@ -108,18 +147,15 @@ def _kinds(names: Iterable[str]) -> set[str]:
 
 
 def _diagnose(
-    table: "Table", recipe: "Recipe", seed: int, budget: float, threads: int | None
+    table: "Table", question: dict[str, Any], budget: float, threads: int | None
 ) -> "Verdict":
-    from dataclasses import asdict
-
     from ..diagnosis import diagnose
     from ._console import progress_bar
 
     with progress_bar("diagnosis") as show:
         return diagnose(
             table,
-            **asdict(recipe),
-            seed=seed,
+            **question,
             budget=budget,
             threads=threads,
             progress=None if show is None else lambda stage, done: show(done, 1.0, stage),

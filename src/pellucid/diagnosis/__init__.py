@@ -1,5 +1,8 @@
 """Why a network does badly: controlled experiments, and a verdict that says which part is proof."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .alarms import Alarm
 from .certificates import (
     capacity_certificate,
@@ -28,8 +31,23 @@ from .verdict import (
 )
 from .verify import verify_certificate
 
+if TYPE_CHECKING:
+    from .torch_gates import CODE_GATES as CODE_GATES
+    from .torch_watch import FirstNonFinite as FirstNonFinite
+    from .torch_watch import Watch as Watch
+    from .torch_watch import watch as watch
+
+_WITH_TORCH = {
+    "CODE_GATES": "torch_gates",
+    "FirstNonFinite": "torch_watch",
+    "Watch": "torch_watch",
+    "watch": "torch_watch",
+}
+"""Names whose module is imported when they are first used, because it imports PyTorch."""
+
 __all__ = [
     "CERTAINTIES",
+    "CODE_GATES",
     "DATA_GATES",
     "FLOORS",
     "KINDS",
@@ -38,6 +56,7 @@ __all__ = [
     "Architecture",
     "CheckResult",
     "Experiment",
+    "FirstNonFinite",
     "Fix",
     "Floor",
     "Flow",
@@ -49,6 +68,7 @@ __all__ = [
     "Statement",
     "UnitHealth",
     "Verdict",
+    "Watch",
     "Witness",
     "capacity_certificate",
     "check_certificate",
@@ -59,6 +79,16 @@ __all__ = [
     "read_certificate",
     "unit_health",
     "verify_certificate",
+    "watch",
     "witness_certificate",
     "write_certificate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WITH_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .own import need_torch
+
+    need_torch()
+    return getattr(import_module(f".{_WITH_TORCH[name]}", __name__), name)

@@ -14,6 +14,7 @@ from .evidence import Findings, gather, prove
 from .improve import ROLE, Workshop, improve, improve_work
 from .judging import judge
 from .lab import FLOPS, Job, Lab
+from .own import in_own_module
 from .references import Judged
 from .refit import NAME as REFIT
 from .refit import refit_own, refit_work
@@ -222,7 +223,7 @@ class Investigation:
             return evidence, None
         if evidence.by_networks or not self.exact:
             return evidence, None  # chosen by held-out rows, or another loss: no ground for proof
-        return prove(self.findings(), evidence)
+        return in_own_module(self.lab.source, *prove(self.findings(), evidence))
 
 
 def _recipe_for_others(groups: Sequence[Group], tolerance: float) -> Recipe:

@@ -32,6 +32,11 @@ class Problem:
 
     `raw_X` holds the encoded, unscaled columns of all rows. `scaling` is that of the user's
     recipe, `standard` the one that standardises, which fixes the unit of the loss.
+
+    `output` is what a user's own code puts between the network and the loss: "identity", or such as
+    "double softmax" and "relu". `exact` is False where the user's objective is another one than the
+    loss here, so that nothing about it can be proved. A user's single logit for two classes makes
+    the likelihood bernoulli.
     """
 
     table: Table
@@ -43,6 +48,8 @@ class Problem:
     standard: Scaling
     likelihood: Likelihood
     penalty: float
+    output: str = "identity"
+    exact: bool = True
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -51,7 +58,12 @@ class Problem:
 
     @property
     def d_out(self) -> int:
-        """Outputs of a network: one per class, or one."""
+        """Outputs of a network: one per class, or one, which may be the logit of two classes."""
+        return 1 if self.likelihood.name == "bernoulli" else self.n_classes
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are; 1 for regression."""
         return len(self.classes) if self.classes else 1
 
     @property
@@ -85,6 +97,8 @@ class Problem:
         with np.errstate(over="ignore", invalid="ignore"):
             if not self.classes:
                 outputs, y = self._standardised(outputs), self._standardised(y)[:, None]
+            elif self.likelihood.name == "bernoulli":
+                outputs, y = one_logit(outputs), y[:, None].astype(np.float64)
             return self.likelihood.loss(outputs, y)
 
     def _standardised(self, values: Array) -> Array:
@@ -92,6 +106,8 @@ class Problem:
 
     def hits(self, outputs: Float64[Array, "n d_out"], rows: Array) -> Float64[Array, " m"]:
         """What the score averages: right or wrong, or the squared error over t^2."""
+        if self.likelihood.name == "bernoulli":
+            return ((one_logit(outputs)[:, 0] > 0) == self.y[rows]).astype(np.float64)
         if self.classes:
             return (outputs.argmax(axis=1) == self.y[rows]).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -161,6 +177,11 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
     )
 
 
+def one_logit(outputs: Float64[Array, "n d_out"]) -> Float64[Array, "n 1"]:
+    """The logit of the second of two classes: the only output, or the difference of two."""
+    return outputs if outputs.shape[1] == 1 else outputs[:, 1:] - outputs[:, :1]
+
+
 def class_sizes(table: Table) -> list[tuple[str, int]]:
     """Every class with its number of rows; nothing for regression."""
     if table.classes is None:
@@ -187,13 +208,15 @@ def fold(network: Network, scaling: Scaling, regression: bool) -> Network:
     W (x - o) / s + b = (W / s) x + (b - (W / s) o), and t * output + m for the last layer.
     """
     exact = network.astype("float64")
+    if type(exact) is not Network:
+        return exact  # known by its outputs alone, on raw columns
     weights, biases = list(exact.weights), list(exact.biases)
     weights[0] = weights[0] / scaling.input_scale
     biases[0] = biases[0] - weights[0] @ scaling.input_offset
     if regression:
         weights[-1] = weights[-1] * scaling.target_scale
         biases[-1] = biases[-1] * scaling.target_scale + scaling.target_offset
-    return Network(tuple(weights), tuple(biases), exact.activations)
+    return Network(tuple(weights), tuple(biases), exact.activations, exact.output_activation)
 
 
 def unfold(network: Network, scaling: Scaling) -> Network:

@@ -1,7 +1,7 @@
 """`diagnose`: the protocol, stage by stage, and the verdict that it ends in."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from .inspect import unit_health
 from .investigation import CHEAP, DEAR, DEAREST, STAGES, Investigation
 from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
+from .own import own_question, witness_statements
 from .problem import pose
 from .references import Judged, judge_references
 from .remedy import choose_fix
@@ -34,7 +35,7 @@ def diagnose(
     data: Table | ArrayLike,
     y: ArrayLike | None = None,
     *,
-    hidden: Sequence[int],
+    hidden: Sequence[int] | None = None,
     activation: str | Activation = "relu",
     optimizer: str = "adam",
     learning_rate: float = 0.01,
@@ -43,6 +44,10 @@ def diagnose(
     weight_decay: float = 0.0,
     standardize: bool = False,
     schedule: str = "constant",
+    model: Any = None,
+    model_fn: Callable[..., Any] | None = None,
+    loss: Callable[..., Any] | None = None,
+    train_fn: Callable[..., Any] | None = None,
     seed: int = 0,
     budget: float = 60.0,
     held_out: float = 0.25,
@@ -62,6 +67,14 @@ def diagnose(
     standardize
         Whether the recipe standardises the columns and, for regression, the target; by default it
         trains on the numbers as they are. The loss is told on the standardised target either way.
+    model
+        Instead of `hidden`: a trained `Network`, a PyTorch module, a fitted skorch net or
+        scikit-learn MLP, that takes the columns as they are. Nothing of it is changed.
+    model_fn, loss, train_fn
+        Instead of `hidden`, code in PyTorch: `model_fn(seed)` or `model_fn()` makes a new module,
+        `loss(outputs, y)` gives a scalar, and `train_fn(model, X, y)` trains the module in place
+        (Adam on shuffled batches, where it is not given). X and y are tensors of the training
+        rows, y of the shape that it has here.
     seed
         Of the user's run, and of the split into training and held-out rows.
     budget
@@ -84,6 +97,23 @@ def diagnose(
     InvalidInput
         Data or settings that cannot be used, or fewer than 20 rows.
     """
+    _check(budget, seed)
+    start = time.monotonic()
+    if hidden is None or model is not None or model_fn is not None:
+        _check_one(hidden, model, model_fn)
+        question = own_question(
+            data,
+            y,
+            model=model,
+            model_fn=model_fn,
+            loss=loss,
+            train_fn=train_fn,
+            seed=int(seed),
+            held_out=held_out,
+        )
+        clock = Clock(float(budget), start, workers_of(threads))
+        lab = Lab(*question, threads, progress, clock)
+        return _run_protocol(lab, int(seed))
     table = _as_table(data, y)
     settings = {
         "hidden": list(hidden),
@@ -97,8 +127,6 @@ def diagnose(
         "seed": seed,
     }
     recipe, sigma = _recipe(settings, standardize)
-    _check(budget, seed)
-    start = time.monotonic()
     problem = pose(table, recipe, int(seed), held_out)
     source = KernelSource(recipe, sigma, threads)
     clock = Clock(float(budget), start, workers_of(threads))
@@ -144,6 +172,7 @@ def _verdict(investigation: Investigation) -> Verdict:
     statements = judgement.statements
     if fix is None and judgement.kind not in ("fits", "data limit") and not lab.stopped:
         statements = (*statements, Statement(wording.no_fix(judgement.kind), "likely"))
+    statements = (*statements, *witness_statements(lab.source, witness))
     return Verdict(
         kind=judgement.kind,
         certainty=judgement.certainty,
@@ -212,6 +241,15 @@ def _recipe(settings: dict[str, Any], standardize: bool) -> tuple[Recipe, Activa
         schedule=s.schedule,
     )
     return recipe, sigma
+
+
+def _check_one(hidden: Any, model: Any, model_fn: Any) -> None:
+    named = {"hidden": hidden, "model": model, "model_fn": model_fn}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) != 1:
+        raise InvalidInput(
+            f"got {' and '.join(given) or 'none'} of hidden, model and model_fn; give exactly one."
+        )
 
 
 def _check(budget: float, seed: int) -> None:

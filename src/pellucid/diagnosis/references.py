@@ -71,8 +71,8 @@ def judge_references(
     X, y = problem.scaled(problem.standard)
     n = int((~problem.held_out).sum())
     if problem.classes:
-        linear = ("logistic regression", _logistic(problem.d_out))
-        boosting = ("gradient boosting", _boosting_classes(problem.d_out, n, seed))
+        linear = ("logistic regression", _logistic(problem.n_classes))
+        boosting = ("gradient boosting", _boosting_classes(problem.n_classes, n, seed))
     else:
         linear = ("ridge regression", _ridge())
         boosting = ("gradient boosting", _boosting_numbers(n, seed))
@@ -111,7 +111,7 @@ def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: 
     for fold in range(N_FOLDS):
         fitting, judged = training[folds != fold], folds == fold
         for k, out in enumerate(paths(X[fitting], y[fitting], X[training[judged]])):
-            shape = (len(training), problem.d_out)
+            shape = (len(training), problem.n_classes)
             by_strength.setdefault(k, np.zeros(shape))[judged] = _own_scale(problem, out)
     losses = [problem.losses(out, training) for out in by_strength.values()]
     best = int(np.argmin([loss.mean() for loss in losses]))
@@ -145,9 +145,9 @@ def _own_scale(problem: Problem, outputs: Array) -> Array:
 def _constant(problem: Problem) -> Paths:
     def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
         if problem.classes:
-            shares = np.bincount(y, minlength=problem.d_out) / len(y)
+            shares = np.bincount(y, minlength=problem.n_classes) / len(y)
             rows = np.tile(shares, (len(X_new), 1))
-            return [_log_probabilities(range(problem.d_out), rows, y, problem.d_out)]
+            return [_log_probabilities(range(problem.n_classes), rows, y, problem.n_classes)]
         return [np.full(len(X_new), y.mean())]
 
     return paths

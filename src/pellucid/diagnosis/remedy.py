@@ -174,6 +174,7 @@ def regularised(
             (X[judged], y[judged]),
             threads,
             _part(report, fold),
+            problem.likelihood.name,
         )
         curves.append([_curve(run, recipe.steps) for run in grid])
     mean = np.mean(curves, axis=0)  # (recipes, recorded steps)

@@ -309,6 +309,7 @@ def run_plan(
         (X[unseen], y[unseen]),
         threads,
         report,
+        problem.likelihood.name,
     )
     trials = [
         judge_run(problem, plan, seed, run)
@@ -327,6 +328,7 @@ def train_grid(
     validation: tuple[Array, Array],
     threads: int | None,
     report: Report | None,
+    likelihood: str | None = None,
 ) -> Grid:
     """One `train_many` call for recipes that are the product of their widths and decays."""
     settings: dict[str, Any] = {
@@ -340,6 +342,7 @@ def train_grid(
         y,
         **settings,
         seed=list(seeds),
+        likelihood=likelihood,
         record_every=recording_interval(recipes[0].steps),
         validation=validation,
         threads=threads,

@@ -138,6 +138,16 @@ class Witness:
     seed: int = 0
     name: str = ""
 
+    def state_dict(self, module: Any) -> dict[str, Any]:
+        """The parameters for a PyTorch module of the user's shape: `module.load_state_dict(...)`.
+
+        The module takes the columns as they are, like `network`; `module` itself is not changed.
+        `UnsupportedLayer` says why a module cannot take them.
+        """
+        from .torch_witness import state_dict_for
+
+        return state_dict_for(self, module)
+
 
 @dataclass(frozen=True)
 class UnitHealth:

@@ -1,0 +1,155 @@
+"""`GivenNetwork`: one network that is trained already, a Pellucid or a scikit-learn one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._errors import InvalidInput
+from ..datasets import Table, as_table
+from ..likelihoods import LIKELIHOODS
+from ..network import Activation, Network, as_activation
+from ..training import OPTIMIZERS, History
+from .problem import GAUSSIAN_CONSTANT, Problem, outputs, pose
+from .source import OwnRun, Report
+from .verdict import Recipe
+
+NOTE = "rows that your network was trained on may be among those held out here"
+SOLVERS = {"adam": "adam", "sgd": "sgd", "lbfgs": "adam"}
+
+
+@dataclass(frozen=True)
+class GivenNetwork:
+    """A trained network on the columns and the target as they are."""
+
+    recipe: Recipe
+    network: Network
+    losses: tuple[float, ...] = ()
+    name: str = "your network"
+    repeats: bool = False
+    searchable: bool = True
+
+    def runs(
+        self, problem: Problem, seeds: Sequence[int], report: Report | None
+    ) -> tuple[OwnRun, ...]:
+        """The network itself, whatever the seed."""
+        rows = np.flatnonzero(~problem.held_out)
+        end = float(problem.losses(outputs(self.network, problem.raw_X[rows]), rows).mean())
+        if problem.classes is None:
+            end = GAUSSIAN_CONSTANT + (end - GAUSSIAN_CONSTANT) * problem.loss_scale**2
+        history = History(np.ones(1, dtype=np.int64), np.array([end]), np.zeros(0))
+        return tuple(OwnRun(self.network, history, "finished", seed) for seed in seeds)
+
+
+def given_question(
+    data: Any, y: Any, model: Any, seed: int, held_out: float
+) -> tuple[Problem, GivenNetwork, Activation]:
+    """The problem and the source of a trained network or a fitted scikit-learn MLP."""
+    settings: dict[str, Any] = {}
+    classes = None
+    data, model = _through_pipeline(data, model)
+    if isinstance(model, Network):
+        network = model
+    else:
+        network, settings, classes = _of_sklearn(model)
+    network = network.astype("float64")
+    table = _table(data, y, network, classes, is_regressor=hasattr(model, "coefs_") and not classes)
+    network = _in_order(network, classes, table)
+    uniform = len(set(network.activations)) <= 1
+    activation = network.activations[0] if network.activations else as_activation("relu")
+    recipe = Recipe(hidden=network.hidden, activation=str(activation), **settings)
+    problem = pose(table, recipe, seed, held_out)
+    single = problem.classes is not None and network.d_out == 1
+    _check(problem, network)
+    plain = network.output_activation.name == "identity"
+    link = problem.classes is not None and network.output_activation.name == "sigmoid" and single
+    if link:
+        network = Network(network.weights, network.biases, network.activations)
+        plain = True
+    source = GivenNetwork(recipe, network, searchable=uniform and plain)
+    problem = replace(
+        problem,
+        table=replace(problem.table, notes=(*problem.table.notes, NOTE)),
+        likelihood=LIKELIHOODS["bernoulli"] if single else problem.likelihood,
+        output="identity" if plain else network.output_activation.name,
+        exact=plain,
+        penalty=0.0,
+    )
+    return problem, source, activation
+
+
+def _through_pipeline(data: Any, model: Any) -> tuple[Any, Any]:
+    """The last step of a scikit-learn pipeline, and the rows as it gets them."""
+    if not hasattr(model, "named_steps") or isinstance(data, Table):
+        return data, model
+    return model[:-1].transform(data), model[-1]
+
+
+def _of_sklearn(model: Any) -> tuple[Network, dict[str, Any], tuple[str, ...] | None]:
+    """The network, what is known of its training, and its classes in their order."""
+    from ..network.formats.sklearn import from_sklearn
+
+    network = from_sklearn(model)
+    classes = getattr(model, "classes_", None)
+    steps = max(1, int(getattr(model, "t_", 0) or 0))  # rows seen, by adam and sgd
+    rate = getattr(model, "learning_rate_init", 0.001)
+    settings = {
+        "optimizer": SOLVERS.get(getattr(model, "solver", "adam"), "adam"),
+        "learning_rate": float(rate),
+        "steps": max(1, min(steps // 200 if steps > 1 else int(model.n_iter_), 10_000)),
+    }
+    assert settings["optimizer"] in OPTIMIZERS
+    return network, settings, None if classes is None else tuple(str(c) for c in classes)
+
+
+def _table(
+    data: Any, y: Any, network: Network, classes: tuple[str, ...] | None, is_regressor: bool
+) -> Table:
+    if isinstance(data, Table):
+        if y is not None:
+            raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
+        return data
+    if classes is not None:
+        labels = np.asarray(y).astype(str)
+        unknown = sorted(set(labels.ravel().tolist()) - set(classes))
+        if unknown:
+            raise InvalidInput(
+                f"y holds {unknown[0]!r}, which is no class of the model ({', '.join(classes)})."
+            )
+        codes = np.array([classes.index(label) for label in labels.ravel()])
+        return as_table(data, codes, classes=classes)
+    return as_table(data, y, task="regression" if is_regressor else "auto")
+
+
+def _in_order(network: Network, classes: tuple[str, ...] | None, table: Table) -> Network:
+    """The outputs in the order of the table's classes."""
+    if classes is None or table.classes is None or tuple(table.classes) == classes:
+        return network
+    if sorted(classes) != sorted(table.classes):
+        raise InvalidInput(
+            f"the model knows the classes {', '.join(classes)} and {table.target_name!r} has "
+            f"{', '.join(table.classes)}; they must agree."
+        )
+    W, b = network.weights[-1], network.biases[-1]
+    if network.d_out == 1:
+        W, b = -W, -b  # two classes in the other order
+    else:
+        order = [classes.index(name) for name in table.classes]
+        W, b = W[order], b[order]
+    return Network((*network.weights[:-1], W), (*network.biases[:-1], b), network.activations)
+
+
+def _check(problem: Problem, network: Network) -> None:
+    d: int = problem.raw_X.shape[1]
+    if network.d_in != d:
+        raise InvalidInput(
+            f"the data has {d} encoded columns, and the network takes {network.d_in} inputs; they "
+            "must agree."
+        )
+    k = len(problem.classes) if problem.classes else 1
+    if network.d_out != k and not (k == 2 and network.d_out == 1):
+        raise InvalidInput(
+            f"the network has {network.d_out} outputs and the target {problem.table.target_name!r} "
+            f"{f'{k} classes' if k > 1 else 'is one number'}; they must agree."
+        )

@@ -1,0 +1,178 @@
+"""Which loss a callable is: found by evaluating it, on chosen outputs and the user's own targets.
+
+Nothing is concluded from a name. The loss is evaluated on raw numbers, on probabilities and on log
+probabilities of the shape that the user's model returns; it is called what every one of these
+evaluations, failures included, agrees with, up to a constant factor.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+ROWS, DRAWS = 12, 2
+SAME = 1e-4
+
+
+@dataclass(frozen=True)
+class LossFamily:
+    """A loss that is recognised: what it is, what it wants for outputs, and its likelihood.
+
+    `wants` is "logits", "probabilities", "log probabilities" or "values"; `likelihood` the name of
+    the likelihood whose negative logarithm it is, up to a factor and a constant, or None.
+    """
+
+    name: str
+    likelihood: str | None
+    wants: str
+    evaluate: Loss
+
+
+def _pick(outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return outputs.gather(1, y.reshape(-1, 1).long()).reshape(-1)
+
+
+def _labels_only(function: Loss) -> Loss:
+    def evaluate(outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if y.is_floating_point() or outputs.ndim != 2:
+            raise TypeError("class labels are whole numbers")
+        return function(outputs, y)
+
+    return evaluate
+
+
+def _one_hot(outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    if y.shape != outputs.shape or not y.is_floating_point():
+        raise TypeError("the targets are no probabilities of the classes")
+    return F.cross_entropy(outputs, y)
+
+
+LOSSES: tuple[LossFamily, ...] = (
+    LossFamily("cross entropy", "categorical", "logits", _labels_only(F.cross_entropy)),
+    LossFamily("cross entropy of one-hot targets", "categorical", "logits", _one_hot),
+    LossFamily(
+        "negative log-likelihood",
+        "categorical",
+        "log probabilities",
+        _labels_only(lambda o, y: -_pick(o, y).mean()),
+    ),
+    LossFamily(
+        "negative log of the probability",
+        "categorical",
+        "probabilities",
+        _labels_only(lambda o, y: -torch.log(_pick(o, y)).mean()),
+    ),
+    LossFamily("squared error", "gaussian", "values", lambda o, y: ((o - y) ** 2).mean()),
+    LossFamily("absolute error", None, "values", lambda o, y: (o - y).abs().mean()),
+    LossFamily(
+        "binary cross entropy of logits",
+        "bernoulli",
+        "logits",
+        lambda o, y: F.binary_cross_entropy_with_logits(o, y.to(o.dtype)),
+    ),
+    LossFamily(
+        "binary cross entropy",
+        "bernoulli",
+        "probabilities",
+        lambda o, y: F.binary_cross_entropy(o, y.to(o.dtype)),
+    ),
+)
+"""The losses that are recognised."""
+
+
+@dataclass(frozen=True)
+class RecognisedLoss:
+    """`loss(outputs, y)` is `factor` times the family's mean; family None is an unknown loss."""
+
+    family: LossFamily | None
+    factor: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return "unknown loss" if self.family is None else self.family.name
+
+
+def recognise_loss(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> RecognisedLoss:
+    """Say which of `LOSSES` a loss is, on targets `y` and outputs of the shape of `outputs`."""
+    probes = _probes(outputs[:ROWS], y[:ROWS])
+    theirs = [_value(loss, o, t) for o, t in probes]
+    if all(value is None for value in theirs):
+        return RecognisedLoss(None)
+    for family in LOSSES:
+        ours = [_value(family.evaluate, o, t) for o, t in probes]
+        factor = _factor(theirs, ours)
+        if factor is not None:
+            return RecognisedLoss(family, factor)
+    return RecognisedLoss(None)
+
+
+def _probes(outputs: torch.Tensor, y: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Raw numbers, probabilities and log probabilities, drawn without the global generator."""
+    generator = torch.Generator().manual_seed(0)
+    made = []
+    dtype = outputs.dtype if outputs.is_floating_point() else torch.float32
+    for _ in range(DRAWS):
+        z = 2 * torch.randn(outputs.shape, generator=generator, dtype=dtype)
+        several = z.ndim == 2 and z.shape[1] > 1
+        p = torch.softmax(z, 1) if several else torch.sigmoid(z)
+        made += [(o, y) for o in (z, p, torch.log(p))]
+    return made
+
+
+def _value(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> float | None:
+    """None where the loss refuses, or is not finite."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            value: Any = loss(outputs.clone(), y.clone())
+        number = float(value)
+    except Exception:  # whatever the user's code raises
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def _factor(theirs: list[float | None], ours: list[float | None]) -> float | None:
+    """The constant c with theirs = c ours, on every probe, and refusals on the same ones."""
+    if any((a is None) != (b is None) for a, b in zip(theirs, ours, strict=True)):
+        return None
+    pairs = [(a, b) for a, b in zip(theirs, ours, strict=True) if a is not None and b is not None]
+    if not pairs:
+        return None
+    scale = max(abs(b) for _, b in pairs)
+    c = sum(a * b for a, b in pairs) / max(sum(b * b for _, b in pairs), 1e-300)
+    near = all(abs(a - c * b) <= SAME * scale * abs(c) for a, b in pairs)
+    return c if near and c > 0 else None
+
+
+def loss_of_skorch(net: Any) -> Loss:
+    """The loss that a skorch net is trained with, as a function of its module's outputs.
+
+    For NLLLoss skorch takes the logarithm of the outputs itself.
+    """
+    import copy
+
+    criterion = getattr(net, "criterion_", None)
+    if criterion is None:
+        criterion = net.criterion() if isinstance(net.criterion, type) else net.criterion
+    criterion = copy.deepcopy(criterion)
+    if isinstance(criterion, torch.nn.NLLLoss):
+        return lambda outputs, y: criterion(torch.log(outputs), y)
+    return criterion
+
+
+NAMED: dict[str, Callable[[], Loss]] = {
+    "cross_entropy": torch.nn.CrossEntropyLoss,
+    "mse": torch.nn.MSELoss,
+    "l1": torch.nn.L1Loss,
+    "bce": torch.nn.BCELoss,
+    "bce_with_logits": torch.nn.BCEWithLogitsLoss,
+    "nll": torch.nn.NLLLoss,
+}
+"""Losses of torch that have a name at the command line."""

@@ -1,0 +1,104 @@
+"""Other people's objects stay as they are: own copies, and every global state put back."""
+
+import copy
+import random
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from .._errors import InvalidInput
+
+
+@contextmanager
+def global_state_kept() -> Iterator[None]:
+    """Put back the generators of torch, NumPy and `random`, and torch's global switches."""
+    torch_state, numpy_state, python_state = (
+        torch.get_rng_state(),
+        np.random.get_state(),  # noqa: NPY002  # the user's code may draw from it
+        random.getstate(),
+    )
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    anomaly = torch.is_anomaly_enabled()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    try:
+        with (
+            torch.random.fork_rng(devices=_cuda_devices()),
+            torch.enable_grad(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")  # those of the user's own code, run many times
+            yield
+    finally:
+        torch.set_rng_state(torch_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002  # as above
+        random.setstate(python_state)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
+        torch.autograd.set_detect_anomaly(anomaly)
+        torch.use_deterministic_algorithms(deterministic)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the generators that a user's code may draw from."""
+    torch.manual_seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  # the user's code may draw from it
+    random.seed(seed)
+
+
+def own_copy(module: nn.Module) -> nn.Module:
+    """A deep copy that shares nothing; hooks of the user's are left out, those of torch stay."""
+    try:
+        twin = copy.deepcopy(module)
+    except Exception as error:
+        raise InvalidInput(
+            f"the {type(module).__name__} cannot be copied ({type(error).__name__}: {error}); "
+            "give a model_fn that makes a new one."
+        ) from None
+    for part in twin.modules():
+        for hooks in _hooks_of(part):
+            for key in [k for k, hook in hooks.items() if not _of_torch(hook)]:
+                del hooks[key]
+    return twin
+
+
+def in_float64(module: nn.Module) -> nn.Module:
+    """A copy in evaluation mode with float64 parameters and buffers."""
+    return own_copy(module).double().eval()
+
+
+@torch.no_grad()
+def evaluate(module: nn.Module, X: torch.Tensor) -> torch.Tensor:
+    """The outputs in evaluation mode, without touching the module's own mode."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        module.eval()
+        out = module(X)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    if not isinstance(out, torch.Tensor):
+        raise InvalidInput(
+            f"the model returns a {type(out).__name__}; a diagnosis needs one tensor, with a row "
+            "for every row of the input."
+        )
+    return out.detach()
+
+
+def _hooks_of(part: nn.Module) -> list[Any]:
+    names = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return [getattr(part, name) for name in names if getattr(part, name, None)]
+
+
+def _of_torch(hook: Any) -> bool:
+    home = getattr(hook, "__module__", None) or type(hook).__module__
+    return str(home).split(".")[0] == "torch"
+
+
+def _cuda_devices() -> list[int]:
+    started = torch.cuda.is_available() and torch.cuda.is_initialized()
+    return list(range(torch.cuda.device_count())) if started else []

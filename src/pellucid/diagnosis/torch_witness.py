@@ -1,0 +1,79 @@
+"""A witness in the user's own module: loaded there, and evaluated with the user's own loss."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..network import Network
+from .torch_code import Code
+from .torch_reading import Reading, load_into, read_module
+from .torch_state import evaluate, global_state_kept, in_float64, own_copy
+from .verdict import Witness
+
+ROWS = 64
+
+
+def state_dict_for(witness: Witness, module: nn.Module) -> dict[str, torch.Tensor]:
+    """The witness's parameters under the names, and in the number types, of a user's module."""
+    rows = np.random.default_rng(0).normal(size=(ROWS, witness.network.d_in))
+    weight = next(module.parameters())
+    return load_into(
+        module, _reading(module, torch.from_numpy(rows).to(weight.dtype)), witness.network
+    )
+
+
+def _reading(module: nn.Module, X: torch.Tensor) -> Reading:
+    """What the module is, without a sigmoid that belongs to its loss."""
+    reading = read_module(module, X)
+    if reading.network is None:
+        return reading
+    net = reading.network
+    return replace(reading, network=Network(net.weights, net.biases, net.activations))
+
+
+def refusal(witness: Witness, source: Any) -> str:
+    """Why the witness is none in the user's own module; "" where it is one."""
+    if source.own.loss is None:
+        return ""
+    try:
+        own, better = _both(witness, source)
+    except Exception as error:  # nothing that fails here may stand as proved
+        return f"it could not be loaded into your module ({' '.join(str(error).split())})"
+    if not (math.isfinite(better) and better < own):
+        return f"your own loss with it is {better:.6g}, and {own:.6g} without"
+    return ""
+
+
+def told(witness: Witness, source: Any) -> str:
+    """The user's own loss before and after, in a sentence."""
+    how = "verdict.witness.state_dict(module) loads into your own module"
+    if source.own.loss is None:
+        return f"{how}."
+    own, better = _both(witness, source)
+    return (
+        f"{how}: your own loss on the {len(source.own.X)} training rows is {better:.4g} with it "
+        f"and {own:.4g} as you trained it, in float64."
+    )
+
+
+def _both(witness: Witness, source: Any) -> tuple[float, float]:
+    """The user's loss in float64 of the module as the user trained it, and with the witness."""
+    code: Code = source.own
+    own = in_float64(code.trained)
+    better = own_copy(own)
+    better.load_state_dict(
+        load_into(better, _reading(better, code.X[:ROWS].double()), witness.network)
+    )
+    return _loss(code, own), _loss(code, better)
+
+
+def _loss(code: Code, module: nn.Module) -> float:
+    y = code.y.double() if code.y.is_floating_point() else code.y
+    if code.loss is None:
+        raise ValueError("no loss was given")
+    with torch.no_grad(), global_state_kept():
+        return float(code.loss(evaluate(module, code.X.double()), y))
