@@ -270,9 +270,43 @@ def test_the_recipe_reaches_the_diagnosis(handmade, tmp_path):
         "standardize": False,
         "seed": 3,
         "budget": 7.0,
+        "groups": None,
+        "time": None,
         "threads": 1,
         "progress": None,
     }
+
+
+def grouped(tmp_path):
+    """A CSV with a group column that an identifier could be taken for, and running hours."""
+    lines = [f"{i % 7},{i % 30},{1 + i},{i % 5 + i % 7}" for i in range(90)]
+    path = tmp_path / "grouped.csv"
+    path.write_text("\n".join(["a,who,row,y", *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize("option", [["--groups", "who"], ["--time", "row"]])
+def test_groups_and_time_reach_the_diagnosis(option, handmade, tmp_path):
+    asked = handmade("regression")
+    command = ["diagnose", grouped(tmp_path), "--target", "y", "--task", "regression", *option]
+    assert run(command) == 0
+    assert asked[option[0][2:]] == option[1]
+    assert option[1] in asked["table"].feature_names  # not set aside as an identifier
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "whom"], "no column 'whom' (column to keep); did you mean 'who'"),
+        (["--groups", "who", "--time", "row"], "got groups and time"),
+        (["--time", "row", "--drop", "row"], "both to be kept and to be dropped"),
+        (["--groups", "y"], "is 'y', which is the target"),
+    ],
+)
+def test_a_mistake_in_groups_or_time_is_one_line(options, message, capsys, tmp_path):
+    command = ["diagnose", grouped(tmp_path), "--target", "y", "--task", "regression", *options]
+    assert run(command) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_the_verdict_is_printed_with_its_evidence(handmade, capsys):

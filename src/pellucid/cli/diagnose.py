@@ -31,6 +31,8 @@ def diagnose(
     standardize: o.Standardize = False,
     task: o.Task = "auto",
     drop: o.Drop = None,
+    groups: o.Groups = None,
+    time: o.Time = None,
     seed: o.Seed = 0,
     budget: Annotated[
         float, typer.Option(help="Seconds after which no further stage is begun.")
@@ -70,8 +72,9 @@ def diagnose(
     folder = out if out is not None else None if json else Path()
     if folder is not None:
         _check_place(folder)
-    table = load_table(data, target, task, drop)
-    verdict = _diagnose(table, recipe, seed, budget, threads)
+    apart = [name for name in (groups, time) if name is not None]
+    table = load_table(data, target, task, drop, keep=apart)
+    verdict = _diagnose(table, recipe, seed, budget, threads, groups, time)
     told = [] if folder is None else _write(verdict, folder)
     if json:
         _print_json(verdict)
@@ -99,7 +102,13 @@ def _kinds(names: Iterable[str]) -> set[str]:
 
 
 def _diagnose(
-    table: "Table", recipe: "Recipe", seed: int, budget: float, threads: int | None
+    table: "Table",
+    recipe: "Recipe",
+    seed: int,
+    budget: float,
+    threads: int | None,
+    groups: str | None,
+    time: str | None,
 ) -> "Verdict":
     from dataclasses import asdict
 
@@ -112,6 +121,8 @@ def _diagnose(
             **asdict(recipe),
             seed=seed,
             budget=budget,
+            groups=groups,
+            time=time,
             threads=threads,
             progress=None if show is None else lambda stage, done: show(done, 1.0, stage),
         )

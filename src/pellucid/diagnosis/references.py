@@ -37,8 +37,12 @@ class Judged:
     held_out_losses: Float64[Array, " n_held_out"]
     training_hits: Float64[Array, " n_training"]
     held_out_hits: Float64[Array, " n_held_out"]
-    rows: Int[Array, " n_training"] | None = None
-    """The training rows that were judged; None: all of them."""
+    judged: Int[Array, " n_training"] | None = None
+    """Which of the training rows were judged, in their order; None: all of them."""
+
+    def paired(self, values: Array) -> Array:
+        """Of values for all training rows, those of the rows that this model was judged by."""
+        return values if self.judged is None else values[self.judged]
 
     @property
     def loss(self) -> float:
@@ -52,9 +56,7 @@ class Judged:
             name=self.name,
             loss=self.loss,
             standard_error=float(self.training_losses.std() / np.sqrt(n)),
-            score=problem.score(
-                self.training_hits, ~problem.held_out if self.rows is None else self.rows
-            ),
+            score=problem.score(self.training_hits, self.paired(np.flatnonzero(~problem.held_out))),
             held_out_loss=float(self.held_out_losses.mean()),
             held_out_score=problem.score(self.held_out_hits, problem.held_out),
         )
@@ -114,24 +116,24 @@ def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: 
     """
     training, held_out = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
     by_strength: dict[int, Array] = {}
-    rows = np.zeros(len(training), dtype=bool)
+    was_judged = np.zeros(len(training), dtype=bool)
     for fitting, judged in problem.split.folds(training, y[training], bool(problem.classes), seed):
-        rows[judged] = True
+        was_judged[judged] = True
         fit = training[fitting]
         for k, out in enumerate(paths(X[fit], y[fit], X[training[judged]])):
             shape = (len(training), problem.d_out)
             by_strength.setdefault(k, np.zeros(shape))[judged] = _own_scale(problem, out)
-    judged = training[rows]
-    losses = [problem.losses(out[rows], judged) for out in by_strength.values()]
+    seen = np.flatnonzero(was_judged)
+    losses = [problem.losses(out[seen], training[seen]) for out in by_strength.values()]
     best = int(np.argmin([loss.mean() for loss in losses]))
     final = _own_scale(problem, paths(X[training], y[training], X[held_out])[best])
     return Judged(
         name,
         losses[best],
         problem.losses(final, held_out),
-        problem.hits(by_strength[best][rows], judged),
+        problem.hits(by_strength[best][seen], training[seen]),
         problem.hits(final, held_out),
-        judged,
+        None if len(seen) == len(training) else seen,
     )
 
 
