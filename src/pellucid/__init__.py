@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from ._errors import PellucidError as PellucidError
     from ._errors import PellucidWarning as PellucidWarning
     from ._errors import UnsupportedLayer as UnsupportedLayer
+    from .diagnosis import Comparison as Comparison
     from .diagnosis import GradientFlow as GradientFlow
     from .diagnosis import Recipe as Recipe
     from .diagnosis import Verdict as Verdict
+    from .diagnosis import compare as compare
     from .diagnosis import diagnose as diagnose
     from .diagnosis import gradient_flow as gradient_flow
     from .diagnosis import verify_certificate as verify_certificate
@@ -79,7 +81,16 @@ _PUBLIC = {
         "PellucidWarning",
         "UnsupportedLayer",
     ),
-    "diagnosis": ("GradientFlow", "Recipe", "Verdict", "diagnose", "gradient_flow", "verify_certificate"),
+    "diagnosis": (
+        "Comparison",
+        "GradientFlow",
+        "Recipe",
+        "Verdict",
+        "compare",
+        "diagnose",
+        "gradient_flow",
+        "verify_certificate",
+    ),
     "network": ("Activation", "Network", "initialize", "load", "save"),
     "regions": (
         "BettiNumbers",

@@ -15,7 +15,7 @@ from pellucid.cli import run
 from pellucid.datasets import DATASETS, read_table
 
 VERBS = (
-    *("diagnose", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
+    *("diagnose", "compare", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
     "datasets",
 )
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
@@ -762,3 +762,30 @@ def test_on_a_terminal_there_is_colour_and_a_bar(handmade, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert "\x1b[" in printed.out
     assert "your run" in printed.err
+
+
+def test_compare_prints_the_sentence_or_json(capsys):
+    command = ["compare", "hidden=1,steps=100", "hidden=8,steps=300", "--data", "xor"]
+    command += ["--seeds", "3", "--threads", "1"]
+    assert run(command) == 0
+    told = capsys.readouterr().out
+    assert "on the same 3 seeds" in " ".join(told.split())
+    assert "hidden widths 8 instead of 1, 300 steps instead of 100" in " ".join(told.split())
+    assert run([*command, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["sentence"][:40] in " ".join(told.split())
+    assert record["seeds"] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hidden=1", "hidden=1", "--data", "xor"], "A and B are the same recipe"),
+        (["hidden=1", "steps=x", "--data", "xor"], "steps of B is 'x'"),
+        (["hidden=1", "hidden=2", "--data", "xor", "--seeds", "2"], "--seeds is 2"),
+        (["hidden=1", "hidden=2", "--data", "none.csv"], "--target is missing"),
+    ],
+)
+def test_a_mistake_in_compare_is_one_line(words, message, capsys):
+    assert run(["compare", *words]) == 2
+    assert message in capsys.readouterr().err
