@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from ._errors import PellucidError as PellucidError
     from ._errors import PellucidWarning as PellucidWarning
     from ._errors import UnsupportedLayer as UnsupportedLayer
+    from .diagnosis import Comparison as Comparison
     from .diagnosis import GradientFlow as GradientFlow
     from .diagnosis import Recipe as Recipe
     from .diagnosis import Verdict as Verdict
     from .diagnosis import Watch as Watch
+    from .diagnosis import compare as compare
     from .diagnosis import diagnose as diagnose
     from .diagnosis import gradient_flow as gradient_flow
     from .diagnosis import verify_certificate as verify_certificate
@@ -82,10 +84,12 @@ _PUBLIC = {
         "UnsupportedLayer",
     ),
     "diagnosis": (
+        "Comparison",
         "GradientFlow",
         "Recipe",
         "Verdict",
         "Watch",
+        "compare",
         "diagnose",
         "gradient_flow",
         "verify_certificate",

@@ -15,7 +15,7 @@ from pellucid.cli import run
 from pellucid.datasets import DATASETS, read_table
 
 VERBS = (
-    *("diagnose", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
+    *("diagnose", "compare", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
     *("datasets", "verify"),
 )
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
@@ -270,9 +270,43 @@ def test_the_recipe_reaches_the_diagnosis(handmade, tmp_path):
         "standardize": False,
         "seed": 3,
         "budget": 7.0,
+        "groups": None,
+        "time": None,
         "threads": 1,
         "progress": None,
     }
+
+
+def grouped(tmp_path):
+    """A CSV with a group column that an identifier could be taken for, and running hours."""
+    lines = [f"{i % 7},{i % 30},{1 + i},{i % 5 + i % 7}" for i in range(90)]
+    path = tmp_path / "grouped.csv"
+    path.write_text("\n".join(["a,who,row,y", *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize("option", [["--groups", "who"], ["--time", "row"]])
+def test_groups_and_time_reach_the_diagnosis(option, handmade, tmp_path):
+    asked = handmade("regression")
+    command = ["diagnose", grouped(tmp_path), "--target", "y", "--task", "regression", *option]
+    assert run(command) == 0
+    assert asked[option[0][2:]] == option[1]
+    assert option[1] in asked["table"].feature_names  # not set aside as an identifier
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "whom"], "no column 'whom' (column to keep); did you mean 'who'"),
+        (["--groups", "who", "--time", "row"], "got groups and time"),
+        (["--time", "row", "--drop", "row"], "both to be kept and to be dropped"),
+        (["--groups", "y"], "is 'y', which is the target"),
+    ],
+)
+def test_a_mistake_in_groups_or_time_is_one_line(options, message, capsys, tmp_path):
+    command = ["diagnose", grouped(tmp_path), "--target", "y", "--task", "regression", *options]
+    assert run(command) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_the_verdict_is_printed_with_its_evidence(handmade, capsys):
@@ -728,3 +762,30 @@ def test_on_a_terminal_there_is_colour_and_a_bar(handmade, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert "\x1b[" in printed.out
     assert "your run" in printed.err
+
+
+def test_compare_prints_the_sentence_or_json(capsys):
+    command = ["compare", "hidden=1,steps=100", "hidden=8,steps=300", "--data", "xor"]
+    command += ["--seeds", "3", "--threads", "1"]
+    assert run(command) == 0
+    told = capsys.readouterr().out
+    assert "on the same 3 seeds" in " ".join(told.split())
+    assert "hidden widths 8 instead of 1, 300 steps instead of 100" in " ".join(told.split())
+    assert run([*command, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["sentence"][:40] in " ".join(told.split())
+    assert record["seeds"] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hidden=1", "hidden=1", "--data", "xor"], "A and B are the same recipe"),
+        (["hidden=1", "steps=x", "--data", "xor"], "steps of B is 'x'"),
+        (["hidden=1", "hidden=2", "--data", "xor", "--seeds", "2"], "--seeds is 2"),
+        (["hidden=1", "hidden=2", "--data", "none.csv"], "--target is missing"),
+    ],
+)
+def test_a_mistake_in_compare_is_one_line(words, message, capsys):
+    assert run(["compare", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -9,7 +9,8 @@ from pellucid.datasets import Table, as_table, load_dataset
 from pellucid.diagnosis.decision import Margin
 from pellucid.diagnosis.evidence import margin
 from pellucid.diagnosis.problem import Problem, pose
-from pellucid.diagnosis.references import N_FOLDS, Judged, fold_numbers, judge_references
+from pellucid.diagnosis.references import Judged, judge_references
+from pellucid.diagnosis.splits import N_FOLDS, fold_numbers
 from pellucid.diagnosis.verdict import Recipe
 
 

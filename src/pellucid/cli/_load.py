@@ -14,8 +14,17 @@ if TYPE_CHECKING:
 TASKS = ("auto", "classification", "regression")
 
 
-def load_table(data: str, target: str | None, task: str, drop: Sequence[str] | None) -> "Table":
-    """Return the table that `data` names: a file where there is one, else a listed data set."""
+def load_table(
+    data: str,
+    target: str | None,
+    task: str,
+    drop: Sequence[str] | None,
+    keep: Sequence[str] = (),
+) -> "Table":
+    """Return the table that `data` names: a file where there is one, else a listed data set.
+
+    Columns in `keep` are never set aside as identifiers.
+    """
     from ..datasets import DATASETS, load_dataset, read_table
 
     if task not in TASKS:
@@ -33,7 +42,7 @@ def load_table(data: str, target: str | None, task: str, drop: Sequence[str] | N
         raise InvalidFile(_unknown(data, list(DATASETS)))
     if target is None:
         raise InvalidInput(f"--target is missing; name the column of {data} to predict.")
-    return read_table(data, target, task=task, drop=tuple(drop or ()))
+    return read_table(data, target, task=task, drop=tuple(drop or ()), keep=tuple(keep))
 
 
 def is_listed(data: str) -> bool:

@@ -12,6 +12,7 @@ from ._entry import INTERRUPTED, MISTAKE
 from ._invocation import ARGUMENTS
 from ._wording import spoken, unknown_option
 from ._words import spread
+from .compare import compare
 from .datasets import datasets
 from .diagnose import diagnose
 from .quiz import quiz
@@ -38,6 +39,7 @@ app = typer.Typer(
 VERBS = {
     diagnose: "Say what holds a network back, with the evidence.",
     verify: "Check a certificate of diagnose again, in a fresh process.",
+    compare: "Compare two recipes as a controlled experiment.",
     train: "Train one network on a table and save it.",
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",

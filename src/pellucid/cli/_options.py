@@ -35,6 +35,21 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(help="Leave this column out; may be given again.", show_default=False),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="Column whose equal rows (a patient, a machine) stay on one side of every split; "
+        "no feature.",
+        show_default=False,
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of dates or growing numbers: the latest rows are held out; no feature.",
+        show_default=False,
+    ),
+]
 Task = Annotated[
     str, typer.Option(help="classification, regression, or auto: decided from the target.")
 ]

@@ -64,6 +64,8 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
+    groups: o.Groups = None,
+    time: o.Time = None,
     seed: o.Seed = 0,
     budget: Annotated[
         float, typer.Option(help="Seconds after which no further stage is begun.")
@@ -116,10 +118,10 @@ def diagnose(
     from ._own import question_of
 
     table_name, own = question_of(data, rows, model, loss, train_fn, recipe)
-    table = load_table(table_name, target, task, drop)
-    verdict = _diagnose(
-        table, asdict(recipe) | {"seed": seed} if own is None else own(table, seed), budget, threads
-    )
+    apart = [name for name in (groups, time) if name is not None]
+    table = load_table(table_name, target, task, drop, keep=apart)
+    question = asdict(recipe) | {"seed": seed} if own is None else own(table, seed)
+    verdict = _diagnose(table, question, budget, threads, groups, time)
     told = [] if folder is None else _write(verdict, folder)
     if json:
         _print_json(verdict)
@@ -147,7 +149,12 @@ def _kinds(names: Iterable[str]) -> set[str]:
 
 
 def _diagnose(
-    table: "Table", question: dict[str, Any], budget: float, threads: int | None
+    table: "Table",
+    question: dict[str, Any],
+    budget: float,
+    threads: int | None,
+    groups: str | None,
+    time: str | None,
 ) -> "Verdict":
     from ..diagnosis import diagnose
     from ._console import progress_bar
@@ -157,6 +164,8 @@ def _diagnose(
             table,
             **question,
             budget=budget,
+            groups=groups,
+            time=time,
             threads=threads,
             progress=None if show is None else lambda stage, done: show(done, 1.0, stage),
         )

@@ -27,12 +27,14 @@ def read_table(
     task: str = "auto",
     name: str | None = None,
     drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
 ) -> Table:
     """The table in `source`, with the column `target` to predict from the others.
 
     `source` is the path of a CSV file (comma, semicolon or tab, UTF-8, names in the first line) or
     of a Parquet file, or a data frame of polars, pandas or pyarrow. `drop` names columns to leave
-    out. `task` is "classification", "regression" or "auto": text and true/false are classes, and
+    out, and `keep` columns that are never set aside as identifiers, such as a group or the time of
+    a row. `task` is "classification", "regression" or "auto": text and true/false are classes, and
     so are whole numbers with at most 20 distinct values that are at most a tenth of the rows;
     other numbers are predicted as numbers.
 
@@ -41,7 +43,8 @@ def read_table(
     sentence what keeps the table from being used.
     """
     raw = read_file(source) if isinstance(source, (str, os.PathLike)) else read_frame(source)
-    return build_table(raw, target, task=task, name=name or _table_name(source), drop=drop)
+    named = name or _table_name(source)
+    return build_table(raw, target, task=task, name=named, drop=drop, keep=keep)
 
 
 def build_table(
@@ -51,17 +54,23 @@ def build_table(
     task: str = "auto",
     name: str = "table",
     drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
 ) -> Table:
     """The second half of `read_table`: from cells as they were read to a `Table`."""
     raw = _cleaned(raw)
     drop = (drop,) if isinstance(drop, str) else tuple(str(column) for column in drop)
     target = str(target)
+    keep = (keep,) if isinstance(keep, str) else tuple(str(column) for column in keep)
+    for column in keep:
+        _check_name(raw, column, "column to keep")
     raw = _without_dropped(raw, target, drop)
+    for column in set(keep) & set(drop):
+        raise InvalidInput(f"column {column!r} is both to be kept and to be dropped; choose one.")
     raw, notes = _rows_with_target(raw, target)
     inferred = infer_column(raw, raw.names.index(target))
     goal = make_target(inferred.column, task)
     notes += inferred.notes + goal.notes
-    columns, more = _features(raw, target)
+    columns, more = _features(raw, target, keep)
     return Table(name, columns, target, goal.y, goal.classes, notes + more, raw.origin)
 
 
@@ -132,7 +141,9 @@ def _rows_with_target(raw: RawTable, target: str) -> tuple[RawTable, tuple[str, 
     return raw.keep_rows(known), (f"{rows} no value in target {target!r} and were left out.",)
 
 
-def _features(raw: RawTable, target: str) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def _features(
+    raw: RawTable, target: str, keep: tuple[str, ...]
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Every column but the target, typed; identifiers are set aside, useless ones refused."""
     columns: list[Column] = []
     notes: list[str] = []
@@ -144,6 +155,10 @@ def _features(raw: RawTable, target: str) -> tuple[tuple[Column, ...], tuple[str
         inferred = infer_column(raw, j)
         column = inferred.column
         problem = _uselessness(column)
+        if column.name in keep and not problem:
+            columns.append(column)
+            notes.extend(inferred.notes)
+            continue
         reason = None if problem else identifier_reason(column, is_first=j == 0)
         if problem:
             useless[column.name] = problem

@@ -11,6 +11,7 @@ from .certificates import (
     write_certificate,
 )
 from .checker import CheckResult, check_certificate, check_witness
+from .comparison import Comparison, compare
 from .floors import FLOORS, Architecture, Floor, find_floors
 from .gates import DATA_GATES, Gate
 from .gradient_flow import Flow, GradientFlow, gradient_flow
@@ -55,6 +56,7 @@ __all__ = [
     "Alarm",
     "Architecture",
     "CheckResult",
+    "Comparison",
     "Experiment",
     "FirstNonFinite",
     "Fix",
@@ -73,6 +75,7 @@ __all__ = [
     "capacity_certificate",
     "check_certificate",
     "check_witness",
+    "compare",
     "diagnose",
     "find_floors",
     "gradient_flow",

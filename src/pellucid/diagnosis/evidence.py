@@ -90,7 +90,12 @@ def _best_networks(findings: Findings, constant: Judged) -> Judged | None:
             n = len(constant.training_losses)
             on_training = np.full(n, losses.mean()), np.full(n, hits.mean())
             name = f"network ({group.name})"
-            found.append((lead.mean, Judged(name, on_training[0], losses, on_training[1], hits)))
+            found.append(
+                (
+                    lead.mean,
+                    Judged(name, on_training[0], losses, on_training[1], hits, constant.judged),
+                )
+            )
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
@@ -103,10 +108,10 @@ def gather(findings: Findings) -> Evidence:
         reference=reference.loss,
         reference_name=reference.name,
         by_networks=all(reference is not model for model in findings.references),
-        n_training=len(constant.training_losses),
+        n_training=len(user.training_losses),
         signal=margin(constant.training_losses - reference.training_losses),
         objective=user.objective,
-        training_excess=margin(user.training_losses - reference.training_losses),
+        training_excess=margin(reference.paired(user.training_losses) - reference.training_losses),
         held_out_excess=margin(user.held_out_losses - reference.held_out_losses),
         score_name=problem.score_name,
         score=user.score,
@@ -143,7 +148,8 @@ def gather(findings: Findings) -> Evidence:
 
 
 def _reached(trial: Trial, reference: Judged, tolerance: float) -> bool:
-    return margin(trial.training_losses - reference.training_losses).within(tolerance)
+    excess = reference.paired(trial.training_losses) - reference.training_losses
+    return margin(excess).within(tolerance)
 
 
 def _better(findings: Findings, e: Evidence) -> Trial | None:

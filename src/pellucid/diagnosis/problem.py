@@ -6,17 +6,18 @@ regression it measures the standardised target, whatever the recipe trains on.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64
-from ..datasets import Table, held_out_rows
+from ..datasets import Table
 from ..datasets.scaling import target_scaling
 from ..likelihoods import LIKELIHOODS, Likelihood
 from ..network import Network
 from ..training import OPTIMIZERS
+from .splits import RANDOM, Split
 from .verdict import Recipe, Scaling
 
 CHUNK = 20_000
@@ -50,6 +51,7 @@ class Problem:
     penalty: float
     output: str = "identity"
     exact: bool = True
+    split: Split = RANDOM
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -136,8 +138,11 @@ class Problem:
             return mean_loss + self.penalty / 2 * float(theta @ theta)
 
 
-def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
-    """Split the rows (stratified, seeded) and learn the encoding from the training rows alone."""
+def pose(table: Table, recipe: Recipe, seed: int, share: float, split: Split = RANDOM) -> Problem:
+    """Split the rows (at random: stratified) and learn the encoding from the training rows alone.
+
+    A table that is split by groups or in time comes without that column.
+    """
     if table.n_rows < 20:
         raise InvalidInput(
             f"the table has {table.n_rows} rows; a diagnosis holds some out and cross-validates "
@@ -149,7 +154,9 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
                 f"class {name!r} of {table.target_name!r} has a single row; a diagnosis needs at "
                 "least two, to train on one and hold one out: leave that row out, or merge classes."
             )
-    held_out = held_out_rows(table, share, seed)
+    held_out = split.held_out(table, share, seed)
+    if split.kind != "random":
+        table = replace(table, notes=(*table.notes, split.note(held_out)))
     encoder = table.encoder(~held_out, standardize=True)
     raw_X = encoder.transform(table, standardize=False)
     y = np.asarray(table.y)
@@ -174,6 +181,7 @@ def pose(table: Table, recipe: Recipe, seed: int, share: float) -> Problem:
         standard=standard,
         likelihood=LIKELIHOODS["categorical" if table.classes else "gaussian"],
         penalty=recipe.weight_decay if coupled else 0.0,
+        split=split,
     )
 
 

@@ -24,6 +24,7 @@ from .references import Judged, judge_references
 from .remedy import choose_fix
 from .search import recipe_plans
 from .source import KernelSource
+from .splits import split_of
 from .verdict import Recipe, Statement, Verdict
 
 __all__ = ["STAGES", "diagnose"]
@@ -51,6 +52,8 @@ def diagnose(
     seed: int = 0,
     budget: float = 60.0,
     held_out: float = 0.25,
+    groups: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -82,6 +85,10 @@ def diagnose(
         budget is not begun, nor any later one. The references and the user's run are always made.
     held_out
         The share of rows to hold out.
+    groups, time
+        The name of a column, or one value per row; the column is no feature then. Rows of one group
+        stay on one side of every split. With `time` (dates, or numbers that grow) the latest rows
+        are held out, and references are judged by models of earlier rows.
     threads
         How many networks train at once; all processors by default. The numbers do not depend on it.
     progress
@@ -98,9 +105,14 @@ def diagnose(
         Data or settings that cannot be used, or fewer than 20 rows.
     """
     _check(budget, seed)
-    start = time.monotonic()
+    start = _now()
     if hidden is None or model is not None or model_fn is not None:
         _check_one(hidden, model, model_fn)
+        if groups is not None or time is not None:
+            raise InvalidInput(
+                "groups and time go with a recipe (hidden); split the rows yourself before you "
+                "give a model or code of your own."
+            )
         question = own_question(
             data,
             y,
@@ -127,7 +139,8 @@ def diagnose(
         "seed": seed,
     }
     recipe, sigma = _recipe(settings, standardize)
-    problem = pose(table, recipe, int(seed), held_out)
+    table, split = split_of(table, groups, time)
+    problem = pose(table, recipe, int(seed), held_out, split)
     source = KernelSource(recipe, sigma, threads)
     clock = Clock(float(budget), start, workers_of(threads))
     return _run_protocol(Lab(problem, source, sigma, threads, progress, clock), int(seed))
@@ -257,3 +270,7 @@ def _check(budget: float, seed: int) -> None:
         raise InvalidInput(f"budget is {budget}; it needs a positive number of seconds.")
     if not 0 <= seed < LARGEST_SEED:
         raise InvalidInput(f"seed is {seed}; it needs a whole number from 0 to {LARGEST_SEED - 1}.")
+
+
+def _now() -> float:
+    return time.monotonic()

@@ -14,9 +14,9 @@ import numpy as np
 
 from .._shapes import Array, Float64, Int
 from .problem import Problem
+from .splits import N_FOLDS
 from .verdict import Reference
 
-N_FOLDS = 5
 PENALTIES = (0.01, 0.1, 1.0, 10.0)
 """Inverse penalties C of the logistic regression that are compared."""
 ALPHAS = (0.1, 1.0, 10.0, 100.0)
@@ -37,6 +37,12 @@ class Judged:
     held_out_losses: Float64[Array, " n_held_out"]
     training_hits: Float64[Array, " n_training"]
     held_out_hits: Float64[Array, " n_held_out"]
+    judged: Int[Array, " n_training"] | None = None
+    """Which of the training rows were judged, in their order; None: all of them."""
+
+    def paired(self, values: Array) -> Array:
+        """Of values for all training rows, those of the rows that this model was judged by."""
+        return values if self.judged is None else values[self.judged]
 
     @property
     def loss(self) -> float:
@@ -50,7 +56,7 @@ class Judged:
             name=self.name,
             loss=self.loss,
             standard_error=float(self.training_losses.std() / np.sqrt(n)),
-            score=problem.score(self.training_hits, ~problem.held_out),
+            score=problem.score(self.training_hits, self.paired(np.flatnonzero(~problem.held_out))),
             held_out_loss=float(self.held_out_losses.mean()),
             held_out_score=problem.score(self.held_out_hits, problem.held_out),
         )
@@ -77,7 +83,7 @@ def judge_references(
         linear = ("ridge regression", _ridge())
         boosting = ("gradient boosting", _boosting_numbers(n, seed))
     models = (("constant prediction", _constant(problem)), linear, boosting)
-    fits = _Count(report, len(models) * (N_FOLDS + 1))
+    fits = _Count(report, len(models) * (N_FOLDS + 1))  # fewer where there are fewer folds
     with _one_thread():
         return tuple(_judge(problem, X, y, name, fits.of(p), seed) for name, p in models)
 
@@ -104,35 +110,31 @@ class _Count:
 
 
 def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: int) -> Judged:
-    """Choose the strength by cross-validation, then fit all training rows for the held-out ones."""
+    """Choose the strength by cross-validation, then fit all training rows for the held-out ones.
+
+    Rows of a time-ordered table are judged by models of earlier rows; the earliest are not judged.
+    """
     training, held_out = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
-    folds = fold_numbers(y[training], problem.classes is not None, seed)
     by_strength: dict[int, Array] = {}
-    for fold in range(N_FOLDS):
-        fitting, judged = training[folds != fold], folds == fold
-        for k, out in enumerate(paths(X[fitting], y[fitting], X[training[judged]])):
+    was_judged = np.zeros(len(training), dtype=bool)
+    for fitting, judged in problem.split.folds(training, y[training], bool(problem.classes), seed):
+        was_judged[judged] = True
+        fit = training[fitting]
+        for k, out in enumerate(paths(X[fit], y[fit], X[training[judged]])):
             shape = (len(training), problem.n_classes)
             by_strength.setdefault(k, np.zeros(shape))[judged] = _own_scale(problem, out)
-    losses = [problem.losses(out, training) for out in by_strength.values()]
+    seen = np.flatnonzero(was_judged)
+    losses = [problem.losses(out[seen], training[seen]) for out in by_strength.values()]
     best = int(np.argmin([loss.mean() for loss in losses]))
     final = _own_scale(problem, paths(X[training], y[training], X[held_out])[best])
     return Judged(
         name,
         losses[best],
         problem.losses(final, held_out),
-        problem.hits(by_strength[best], training),
+        problem.hits(by_strength[best][seen], training[seen]),
         problem.hits(final, held_out),
+        None if len(seen) == len(training) else seen,
     )
-
-
-def fold_numbers(y: Array, stratify: bool, seed: int) -> Int[Array, " n"]:
-    """The fold of every row: drawn, and with `stratify` dealt out class by class."""
-    order = np.random.default_rng(seed).permutation(len(y))
-    if stratify:
-        order = order[np.argsort(y[order], kind="stable")]
-    folds = np.empty(len(y), dtype=np.int64)
-    folds[order] = np.arange(len(y)) % N_FOLDS
-    return folds
 
 
 def _own_scale(problem: Problem, outputs: Array) -> Array:

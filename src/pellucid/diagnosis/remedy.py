@@ -12,8 +12,8 @@ from ..training import Run
 from .decision import Evidence, capacity_share, lower, reaches
 from .evidence import Findings, margin
 from .problem import Problem
-from .references import N_FOLDS, fold_numbers
 from .search import Group, Report, Trial, n_changes, recording_interval, train_grid
+from .splits import N_FOLDS
 from .verdict import Fix, Recipe
 
 REMEDY = "narrower"
@@ -160,11 +160,13 @@ def regularised(
     """
     X, y = problem.scaled(problem.scaling_of(recipe))
     training = np.flatnonzero(~problem.held_out)
-    folds = fold_numbers(y[training], problem.classes is not None, seed)
+    folds = problem.split.folds(training, y[training], problem.classes is not None, seed)
     recipes = _grid(recipe)
     curves = []
-    for fold in range(N_FOLDS):
-        fitting, judged = training[folds != fold], training[folds == fold]
+    for fold, (fit, judge) in enumerate(folds):
+        fitting, judged = training[fit], training[judge]
+        if problem.classes and len(np.unique(y[fitting])) < len(problem.classes):
+            continue  # the fold has no row of some class to train on
         grid = train_grid(
             recipes,
             (seed,),
@@ -177,6 +179,8 @@ def regularised(
             problem.likelihood.name,
         )
         curves.append([_curve(run, recipe.steps) for run in grid])
+    if not curves:
+        return recipe
     mean = np.mean(curves, axis=0)  # (recipes, recorded steps)
     best, record = np.unravel_index(int(np.argmin(mean)), mean.shape)
     steps = min(max(1, int(record) * recording_interval(recipe.steps)), recipe.steps)

@@ -27,7 +27,7 @@ def common_scale(domain: Domain) -> Float64[Array, " d"] | None:
     """
     ends = zip(domain.low.tolist(), domain.high.tolist(), strict=True)
     reach = [max(abs(low), abs(high)) for low, high in ends]
-    if LEAST <= min(reach) and max(reach) < MOST:
+    if min(reach) >= LEAST and max(reach) < MOST:
         return None
     scale = np.ldexp(1.0, np.frexp(reach)[1])
     numbers = np.concatenate([domain.axes.ravel(), domain.low, domain.high])

@@ -42,7 +42,7 @@ def sorted_rows(view: View) -> Iterator[Alarm]:
 def drift_with_time(view: View) -> Iterator[Alarm]:
     """Rows in the order of a date, with a target that changes slowly along it."""
     problem = view.problem
-    if view.timed or view.n < FEWEST or problem.classes:
+    if problem.split.kind == "time" or view.n < FEWEST or problem.classes:
         return
     for column in problem.table.columns:
         if column.kind != "date" or column.missing.any() or len(np.unique(column.values)) < FEWEST:

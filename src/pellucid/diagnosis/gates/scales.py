@@ -123,20 +123,17 @@ def _suspects(problem: Problem) -> tuple[tuple[str, ...], str]:
 
 def _few_rows(view: View) -> Problem:
     problem = view.problem
-    rng = np.random.default_rng(view.seed)
-    rows = np.sort(rng.permutation(view.n)[:ROWS])
-    held_out = problem.held_out[rows]
-    if not held_out.any() or held_out.all():
-        rows = np.sort(
-            np.concatenate(
-                [
-                    np.flatnonzero(problem.held_out)[: ROWS // 4],
-                    np.flatnonzero(~problem.held_out)[: 3 * ROWS // 4],
-                ]
-            )
+    order = np.random.default_rng(view.seed).permutation(view.n)
+    training, unseen = order[~problem.held_out[order]], order[problem.held_out[order]]
+    n = max(1, ROWS * len(unseen) // view.n)
+    first = np.unique(problem.y[training], return_index=True)[1] if problem.classes else []
+    rows = np.unique(
+        np.concatenate(
+            [training[: ROWS - n], training[np.asarray(first, dtype=np.int64)], unseen[:n]]
         )
-        held_out = problem.held_out[rows]
-    return replace(problem, raw_X=problem.raw_X[rows], y=problem.y[rows], held_out=held_out)
+    )
+    parts = problem.raw_X[rows], problem.y[rows], problem.held_out[rows]
+    return replace(problem, raw_X=parts[0], y=parts[1], held_out=parts[2])
 
 
 def _steps(view: View, small: Problem) -> int:

@@ -83,7 +83,6 @@ def data_gates(
     recipe: Recipe,
     *,
     shuffles: bool = True,
-    timed: bool = False,
     threads: int | None = None,
     seed: int = 0,
 ) -> tuple[Alarm, ...]:
@@ -96,10 +95,8 @@ def data_gates(
     shuffles
         Whether training draws its batches at random, as Pellucid's own does. Where it does not, or
         nobody knows, rows that are sorted by their target are told of.
-    timed
-        Whether the rows are split in the order of time already.
     threads, seed
         Of the runs that are tried, and of the samples.
     """
-    view = View(problem, recipe, shuffles, timed, threads, seed)
+    view = View(problem, recipe, shuffles, threads, seed)
     return tuple(alarm for gate in _GATES for alarm in gate.check(view))

@@ -28,7 +28,6 @@ class View:
     problem: Problem
     recipe: Recipe
     shuffles: bool = True
-    timed: bool = False
     threads: int | None = None
     seed: int = 0
 
