@@ -79,8 +79,10 @@ struct Poll {
 
 template <class T>
 nb::object array(Growing& memory, std::initializer_list<size_t> shape) {
-    void* data = memory.release();
-    nb::capsule owner(data ? data : std::malloc(1), [](void* p) noexcept { std::free(p); });
+    size_t bytes = sizeof(T);
+    for (const size_t n : shape) bytes *= n;
+    if (!memory.reserve(1)) throw std::bad_alloc();
+    nb::capsule owner(memory.release(bytes), [](void* data) noexcept { Growing::give_back(data); });
     return nb::cast(nb::ndarray<nb::numpy, T>(owner.data(), shape.size(), shape.begin(), owner));
 }
 

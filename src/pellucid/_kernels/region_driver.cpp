@@ -14,23 +14,6 @@
 
 namespace pellucid {
 
-bool Growing::reserve(size_t bytes) {
-    if (bytes <= capacity) return true;
-    const size_t wanted = std::max(bytes, std::max<size_t>(capacity + capacity / 2, 1024));
-    void* grown = std::realloc(data, wanted);
-    if (!grown) return false;
-    data = grown, capacity = wanted;
-    return true;
-}
-
-void* Growing::release() {
-    void* released = data;
-    data = nullptr, capacity = 0;
-    return released;
-}
-
-Growing::~Growing() { std::free(data); }
-
 bool begin_offsets(RegionOutput& output) {
     for (Growing* offsets : {&output.offsets, &output.facet_offsets}) {
         if (!offsets->reserve(8)) return false;
@@ -65,7 +48,8 @@ void take(RegionOutput& from, RegionOutput& to) {
     for (auto memory : {&RegionOutput::patterns, &RegionOutput::points, &RegionOutput::incidence,
                         &RegionOutput::offsets, &RegionOutput::facet_numbers,
                         &RegionOutput::facet_offsets})
-        std::swap((to.*memory).data, (from.*memory).data);
+        std::swap((to.*memory).data, (from.*memory).data),
+            std::swap((to.*memory).capacity, (from.*memory).capacity);
 }
 
 // A thread's own subdivision; null where memory ended.

@@ -13,22 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "growing.hpp"
 #include "predicates.hpp"
 
 namespace pellucid {
-
-// Memory that grows by realloc; a failure is kept, not thrown.
-struct Growing {
-    void* data = nullptr;
-    size_t capacity = 0;  // bytes
-
-    bool reserve(size_t bytes);  // keeps what is there
-    void* release();
-    ~Growing();
-    Growing() = default;
-    Growing(const Growing&) = delete;
-    Growing& operator=(const Growing&) = delete;
-};
 
 // The regions that one thread has found, one after the other.
 struct RegionOutput {
@@ -103,7 +91,7 @@ bool begin_offsets(RegionOutput&);  // false: no memory
 // Gives the regions to the sink, and empties the output; false: stop.
 bool hand_over(const RegionSink&, RegionOutput&);
 
-constexpr int N_BOX_KERNELS = 7;  // for several dimensions and numbers of facets
+constexpr int N_BOX_KERNELS = 8;  // for several dimensions and numbers of facets
 
 // All regions in order.
 struct RegionResult {

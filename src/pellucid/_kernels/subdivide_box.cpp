@@ -5,6 +5,7 @@
 #include "isa/box.hpp"
 #include "isa/box_cells.hpp"
 #include "isa/box_corners.hpp"
+#include "isa/box_games.hpp"
 #include "isa/box_parts.hpp"
 
 namespace pellucid::PELLUCID_ISA {
@@ -206,7 +207,7 @@ constexpr RegionKernel kernel_of() {
 extern const RegionKernel box_kernels[N_BOX_KERNELS];
 const RegionKernel box_kernels[N_BOX_KERNELS] = {kernel_of<1, 1>(), kernel_of<3, 1>(),
                                                  kernel_of<4, 1>(), kernel_of<6, 1>(),
-                                                 kernel_of<8, 1>(), kernel_of<16, 1>(),
+                                                 kernel_of<8, 1>(), kernel_of<10, 1>(), kernel_of<16, 1>(),
                                                  kernel_of<16, 16>()};
 
 }  // namespace pellucid::PELLUCID_ISA

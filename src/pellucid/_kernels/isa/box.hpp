@@ -258,6 +258,8 @@ private:
 constexpr int64_t TABLE_FROM = 16;  // pairs of corners per corner and dimension, to use a table
 constexpr int64_t MANY = 96;        // corners per dimension of a section, to use a table
 
+class Game;
+
 template <int DIM, int WORDS>
 class Box : public Layers<DIM> {
     using Base = Layers<DIM>;
@@ -305,6 +307,9 @@ private:
         return place(where, v0.point, v1.point, mask);
     }
     bool cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
+    int gather(const Chunk<DIM>& chunk, uint64_t todo);
+    bool play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
+    bool begin_game(Game& game, const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
     bool find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, bool bare);
     uint64_t most_crossed() const;
     bool cut_section(const Section& of, int64_t first, uint64_t lower);
@@ -315,6 +320,7 @@ private:
         return values_.data() + (corner - cut_.begin) * cut_.stride;
     }
     void find_parts(bool bare);
+    int64_t list_parts();
     void visit(Chunk<DIM>& chunk, uint64_t todo, uint64_t on, int64_t first, int64_t n);
     void visit_part(Chunk<DIM>& chunk, uint64_t on, const Part& part);
     void locate(Point<DIM>& point, const Mask<WORDS>& mask);
@@ -344,6 +350,7 @@ private:
     Stack<Section> sections_;
     uint64_t facets_at_[1 << AT_ONCE];  // by pattern
     int64_t members_at_[1 << AT_ONCE];
+    uint64_t possible_at_[1 << AT_ONCE];  // facets that a game has not ruled out
     Stack<Part> parts_;
     Stack<int64_t> members_;            // corners of parts
     bool collecting_ = false;

@@ -22,6 +22,7 @@ namespace pellucid::PELLUCID_ISA {
 namespace {
 
 // Cuts a cell by the switches in `todo`, and goes on with each part; false: not simple, nothing done.
+// Where no vertices are wanted, box_games.hpp may know the parts without them.
 template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on) {
     const bool counts = chunk.last && problem_.wanted == Wanted::count;
@@ -31,27 +32,40 @@ bool Box<DIM, WORDS>::cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t t
     const int64_t corners = corners_.size, points = points_.size, parts = parts_.size,
                   members = members_.size, regions = out_->regions;
     cut_.counts = counts, cut_.placed = !bare && !counts;
-    if (counts) tick(1);
-    const bool simple = find_vertices(chunk, cell, todo, bare);
-    if (!simple) out_->regions = regions;
-    if (simple && !counts && !stopped_) find_parts(bare);
-    if (simple && !counts && !stopped_) visit(chunk, todo, on, parts, parts_.size - parts);
+    cut_.switches = m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1;
+    bool known = (bare || counts) && m <= AT_ONCE && play(chunk, cell, todo);
+    if (known) {
+        list_parts();
+        if (counts) tick(parts_.size - parts);
+    } else if (!stopped_) {
+        if (counts) tick(1);
+        known = find_vertices(chunk, cell, todo, bare);
+        if (!known) out_->regions = regions;
+        if (known && !counts && !stopped_) find_parts(bare);
+    }
+    if (known && !counts && !stopped_) visit(chunk, todo, on, parts, parts_.size - parts);
     corners_.size = corners, points_.size = points, parts_.size = parts, members_.size = members;
-    return simple || stopped_;
+    return known || stopped_;
 }
 
-// The cell's corners and all other vertices, from cut_.begin on, with switches numbered from 0.
+// Takes the switches in `todo` into cut_.chunk, numbered from 0; how many.
 template <int DIM, int WORDS>
-bool Box<DIM, WORDS>::find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo,
-                                    bool bare) {
+int Box<DIM, WORDS>::gather(const Chunk<DIM>& chunk, uint64_t todo) {
     Chunk<DIM>& dense = cut_.chunk;
     dense.layer = chunk.layer, dense.err = chunk.err;
     int m = 0;
     for (uint64_t rest = todo; rest; rest &= rest - 1)
         dense.take(m++, chunk, __builtin_ctzll(rest));
     dense.clear_from(m);
+    return m;
+}
+
+// The cell's corners and all other vertices, from cut_.begin on, with switches numbered from 0.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo,
+                                    bool bare) {
+    const int m = gather(chunk, todo);
     cut_.begin = corners_.size, cut_.stride = padded(m), cut_.left_out = 0, cut_.largest = 0;
-    cut_.switches = m == 64 ? ~uint64_t(0) : (uint64_t(1) << m) - 1;
     if (!corners_.room(cell.n) || !values_.room(cell.n * cut_.stride) || !errors_.room(cell.n))
         return fail(), false;
     const Corner<WORDS>* v = &corners_[cell.begin];
@@ -254,18 +268,25 @@ void Box<DIM, WORDS>::find_parts(bool bare) {
             if (!(i & beyond) && facets_at_[i] && facets_at_[i | beyond])
                 facets_at_[i] |= slot, facets_at_[i | beyond] |= slot;
     }
-    if (!parts_.room(int64_t(all) + 1)) return fail();
+    const int64_t end = list_parts();
+    if (bare || stopped_) return;
+    if (!members_.room(end - members_.size)) return fail();
+    around_each([&](uint64_t at, int64_t i) { members_.data()[members_at_[at]++] = i; });
+    members_.size = end;
+}
+
+// Appends the parts that have facets; where their members will end.
+template <int DIM, int WORDS>
+int64_t Box<DIM, WORDS>::list_parts() {
     int64_t end = members_.size;
-    for (uint64_t i = 0; i <= all; ++i) {
+    if (!parts_.room(int64_t(cut_.switches) + 1)) return fail(), end;
+    for (uint64_t i = 0; i <= cut_.switches; ++i) {
         if (!facets_at_[i]) continue;
         parts_.data()[parts_.size++] = {i, facets_at_[i], end, members_at_[i]};
         end += members_at_[i];
         members_at_[i] = end - members_at_[i];
     }
-    if (bare) return;
-    if (!members_.room(end - members_.size)) return fail();
-    around_each([&](uint64_t at, int64_t i) { members_.data()[members_at_[at]++] = i; });
-    members_.size = end;
+    return end;
 }
 
 // Goes on with n parts, in the order in which splitting by one switch after the other finds them.

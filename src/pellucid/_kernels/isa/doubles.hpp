@@ -25,6 +25,7 @@ constexpr int D = 2;
 constexpr int PAD = 8;  // rows of switches are padded to this many
 
 typedef double vd __attribute__((vector_size(D * 8)));
+typedef int64_t vl __attribute__((vector_size(D * 8)));
 
 PELLUCID_INLINE vd load(const double* p) { return *reinterpret_cast<const vd*>(p); }
 PELLUCID_INLINE vd load_any(const double* p) {  // where p need not be aligned
