@@ -11,14 +11,13 @@ measured. `--quick` takes small networks and judges nothing; `--write` puts the 
 benchmarks/RESULTS.md.
 """
 
-import argparse
 import sys
 from dataclasses import replace
 
-from processes import leave_out_unwanted, run, versions
+import command
+from processes import run
 from region_peers.measures import MEASURES
 from region_peers.rows import Row, table
-from results import machine, write_section
 
 PROGRAMS = "regioncam", "affinitree", "relucent", "gurobipy", "numpy"
 
@@ -41,31 +40,7 @@ def measure(parts: list[str], quick: bool, repeats: int) -> tuple[list[Row], lis
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", action="append", choices=MEASURES, help="may be given again")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--write", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.write and (arguments.only or arguments.quick):
-        parser.error("--write is for the whole table, without --only and --quick")
-    leave_out_unwanted()
-    parts = arguments.only or list(MEASURES)
-    rows, said, wrong = measure(parts, arguments.quick, arguments.repeats)
-    length = "one short run" if arguments.quick else f"median of {arguments.repeats} runs"
-    about = f"{machine()}, {versions(*PROGRAMS)}; {length}"
-    about += "; one thread on one processor where the row does not say two"
-    notes = [*said, *(f"**wrong**: {line}" for line in wrong)]
-    text = "\n".join([about, "", table(rows), "", *(f"- {line}" for line in notes)])
-    print(text)
-    if arguments.write:
-        write_section("Regions (`python benchmarks/regions.py --write`)", text)
-    missed = [row for row in rows if row.missed]
-    for line in [*wrong, *(f"missed: {row}" for row in missed)]:
-        print(line, file=sys.stderr)
-    sys.exit(bool(missed or wrong))
+    command.main(__doc__, "regions", MEASURES, PROGRAMS, measure, table)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ exit status is 1 where a target is missed or could not be measured. `--quick` ru
 moments and judges nothing; `--write` puts the table into benchmarks/RESULTS.md.
 """
 
-import argparse
 import sys
 from dataclasses import replace
 
-from processes import leave_out_unwanted, run, versions
-from results import machine, write_section
+import command
+from processes import run
 from training.rows import Row, table
 
 PROGRAMS = "torch", "jax", "numpy"
@@ -23,8 +22,8 @@ PROGRAMS = "torch", "jax", "numpy"
 PARTS = {"spirals": 1, "digits": 1, "large": 1, "grid": 2, "isa": 1, "memory": 2, "multistart": 1}
 
 
-def measure(parts: list[str], quick: bool, repeats: int) -> tuple[list[Row], list[str]]:
-    """The rows of the parts, and what was said about them."""
+def measure(parts: list[str], quick: bool, repeats: int) -> tuple[list[Row], list[str], list[str]]:
+    """The rows of the parts, what was said about them, and nothing wrong."""
     if quick:
         answers = [run("training", 2, 1, {"parts": parts, "quick": True, "repeats": 1, "rate": 0})]
         said = []
@@ -40,35 +39,11 @@ def measure(parts: list[str], quick: bool, repeats: int) -> tuple[list[Row], lis
     rows = [Row(**row) for answer in answers for row in answer["rows"]]
     if quick:
         rows = [replace(row, asked=None) for row in rows]
-    return rows, said + [line for answer in answers for line in answer["said"]]
+    return rows, said + [line for answer in answers for line in answer["said"]], []
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", action="append", choices=PARTS, help="may be given again")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--write", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.write and (arguments.only or arguments.quick):
-        parser.error("--write is for the whole table, without --only and --quick")
-    leave_out_unwanted()
-    rows, said = measure(arguments.only or list(PARTS), arguments.quick, arguments.repeats)
-    length = "one short run" if arguments.quick else f"median of {arguments.repeats} runs"
-    about = f"{machine()}, {versions(*PROGRAMS)}; {length}"
-    about += "; one thread on one processor where the row does not say two"
-    text = "\n".join([about, "", table(rows), "", *(f"- {line}" for line in said)])
-    print(text)
-    if arguments.quick:
-        return
-    if arguments.write:
-        write_section("Training (`python benchmarks/train.py --write`)", text)
-    missed = [row for row in rows if row.missed]
-    for row in missed:
-        print(f"missed: {row}", file=sys.stderr)
-    sys.exit(bool(missed))
+    command.main(__doc__, "train", PARTS, PROGRAMS, measure, table)
 
 
 if __name__ == "__main__":

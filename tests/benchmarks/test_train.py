@@ -236,7 +236,7 @@ def test_a_form_that_is_slow_for_a_moment_is_not_tried_for_longer():
 
 
 def test_the_heading_names_what_the_parts_run_with():
-    heading = "import train; train.measure = lambda *_: ([], []); train.main()"
+    heading = "import train; train.measure = lambda *_: ([], [], []); train.main()"
     plain, forced = (python("-c", heading, **v) for v in ({}, {"PELLUCID_ISA": "baseline"}))
     assert plain.returncode == forced.returncode == 0, forced.stderr
     assert forced.stdout == plain.stdout
@@ -283,7 +283,7 @@ rows = {
     "a bit": within("work", "bits", 1, 8, 0.0, unit=""),
 }
 chosen = rows[sys.argv[1]]
-train.measure = lambda *_: ([chosen], ["said"])
+train.measure = lambda *_: ([chosen], ["said"], [])
 results.PATH = Path(sys.argv[2])
 sys.argv = ["train.py", "--write"]
 train.main()

@@ -124,7 +124,7 @@ def test_a_regression_takes_its_number(capsys):
         (["penguins"], "the network takes 4 inputs"),
         (["moons", "--row", "99999"], "takes 4 inputs"),
         (["no.csv", "--target", "y"], "no.csv"),
-        ([*EXAMPLE, "--step", "lbfgs"], "optimizer is 'lbfgs'"),
+        ([*EXAMPLE, "--step", "lbfgs"], "--step is 'lbfgs'; choose one of sgd"),
         ([*EXAMPLE, "--step", "sgd", "--exact"], "leave one out"),
         ([*EXAMPLE, "--notation", "x"], "notation is 'x'"),
         ([*EXAMPLE, "--digits", "99"], "digits is 99"),

@@ -1,6 +1,7 @@
 """Shells of simplices, and folded space."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from pellucid import Box, InvalidInput, Network, linear_regions
 from pellucid.constructions import folding, simplex_shell
+from pellucid.constructions.geometry import _in_general_position, determinant
 from pellucid.regions import bounds
 
 # --- shells --------------------------------------------------------------------------------------
@@ -136,7 +138,38 @@ def test_other_foldings(n_0, widths):
     assert count == bounds.BOUNDS["montufar_2014"].value(n_0, widths)
 
 
+def test_general_position_is_checked_or_named_as_an_assumption():
+    """Random hyperplanes are in general position almost surely, which is no proof."""
+    checked = folding(2, (4, 4, 3)).certificate
+    assert (checked.kind, checked.exact_error) == ("exact", 0)
+    assert "general position of the last layer is checked in rational arithmetic" in checked.how
+    assumed = folding(3, (3, 40)).certificate
+    assert (assumed.kind, assumed.exact_error) == ("proved", None)
+    assert assumed.how.endswith("in general position, which has probability 1")
+    assert folding(1, (3, 1000)).certificate.kind == "exact"
+
+
+def test_hyperplanes_that_are_not_in_general_position_are_found():
+    triangle = np.array([[1.0, 0], [0, 1], [1, 1]])
+    assert _in_general_position(triangle, np.array([0.5, 0.5, 0.75])) is not None
+    assert _in_general_position(triangle, np.array([0.5, 0.5, 1.0])) is None  # all in one point
+    assert _in_general_position(triangle, np.array([0.5, 0.5, 1.5])) is None  # on the edge
+    parallel = np.array([[1.0, 0], [2, 0], [1, 1]])
+    assert _in_general_position(parallel, np.array([0.5, 0.5, 0.75])) is None
+
+
+@given(st.integers(0, 4), st.integers(0, 2**32 - 1))
+def test_determinants_of_fractions(n, seed):
+    rows = np.random.default_rng(seed).integers(-3, 4, (n, n))
+    exact = determinant([[Fraction(int(v)) for v in row] for row in rows])
+    assert float(exact) == pytest.approx(np.linalg.det(rows) if n else 1, abs=1e-9)
+
+
 def test_mistakes():
+    with pytest.raises(InvalidInput, match=r"this folding has .* parameters; at most 50,000,000"):
+        folding(10**9, (10**9,))
+    with pytest.raises(InvalidInput, match=r"this folding has .* are made"):
+        folding(2, (10**9, 3))
     with pytest.raises(InvalidInput, match=r"widths are \(\); folding needs a list"):
         folding(2, ())
     with pytest.raises(InvalidInput, match="at most 2,000,000"):

@@ -198,6 +198,10 @@ class _Example:
         import numpy as np
 
         from ..walkthrough import RationalNetwork, worked_pass, worked_step
+        from ..walkthrough.step import RULES
+
+        if step is not None and step not in RULES:
+            raise InvalidInput(f"--step is {step!r:.40}; choose one of {', '.join(RULES)}.")
 
         family = likelihood or self.about.get("likelihood") or self._likelihood()
         fits = self.classes is not None and len(self.classes) == max(2, self.network.d_out)

@@ -13,8 +13,6 @@ from .._errors import InvalidInput
 from .._shapes import Array, Float, Float64
 from ..network import Network
 
-#: one step of rounding: a float64 operation is right up to this factor
-ROUNDING = 2.0**-53
 #: more than what some hundred roundings take away from a computed bound
 SAFE = 1 + 2.0**-45
 

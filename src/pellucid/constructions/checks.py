@@ -1,7 +1,8 @@
 """Arguments, and the values of a function that the caller gives."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -9,6 +10,18 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float64
+
+MOST_PARAMETERS = 50_000_000  # of a network that is made: 400 MB
+
+
+def affordable(widths: Sequence[int], name: str) -> None:
+    """Refuse a network that would fill the memory."""
+    count = sum((n + 1) * m for n, m in pairwise(widths))
+    if count > MOST_PARAMETERS:
+        raise InvalidInput(
+            f"this {name} has {count:,} parameters; at most {MOST_PARAMETERS:,} are made: choose "
+            "fewer or smaller layers."
+        )
 
 
 def whole(value: Any, name: str, least: int, most: int | None = None) -> int:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations, islice
 from typing import SupportsFloat, SupportsIndex
 
@@ -12,9 +13,14 @@ from .._shapes import Array, Float64
 from ..network import Network
 from ..regions.bounds import arrangement
 from .certificate import Certificate, Construction, exact
-from .checks import positive, whole
+from .checks import affordable, positive, whole
 
 VERTICES = 2_000_000  # crossings of the last hyperplanes that are looked at
+CHECKED = 1_000  # determinants of fractions: some milliseconds
+ASSUMED = (
+    ", assuming that the random hyperplanes of the last layer are in general position, which has "
+    "probability 1"
+)
 
 
 def simplex_shell(
@@ -69,11 +75,16 @@ def folding(
     layer has its hyperplanes in general position, with all their crossings inside the cube. On the
     cube that makes exactly prod_(l < L) floor(n_l / n_0)^n_0 S(n_L, n_0) activation regions, the
     lower bound `regions.bounds.BOUNDS["montufar_2014"]`. Folds have whole numbers as weights.
+
+    The last hyperplanes are random, in general position with probability 1. Where there are not too
+    many, that and the place of their crossings are checked in rational arithmetic, and the
+    certificate is "exact"; otherwise it is "proved" and names what it assumes.
     """
     d = whole(n_0, "n_0", 1)
     if not isinstance(widths, Sequence | np.ndarray) or not len(widths):
         raise InvalidInput(f"widths are {widths!r:.60}; folding needs a list of one or more.")
     sizes = [whole(n, f"widths[{i}]", d) for i, n in enumerate(widths)]
+    affordable([d, *sizes, 1], "folding")
     coordinates = np.eye(d)  # of the folded space, as sums of the units so far
     weights, biases, count = [], [], 1
     for n in sizes[:-1]:
@@ -86,7 +97,9 @@ def folding(
     weights += [V @ coordinates, np.ones((1, len(V)))]
     biases += [-c, np.zeros(1)]
     how = f"{count * arrangement(sizes[-1], d):,} activation regions in the unit cube"
-    return Construction(Network(weights, biases, ["relu"] * len(sizes)), exact(how))
+    known = _in_general_position(V, c)
+    certificate = exact(f"{how}; {known}") if known else Certificate(0.0, "proved", how + ASSUMED)
+    return Construction(Network(weights, biases, ["relu"] * len(sizes)), certificate)
 
 
 def _fold(n: int, p: int, d: int) -> tuple[Array, Array, Array]:
@@ -108,6 +121,48 @@ def _hyperplanes(n: int, d: int, rng: np.random.Generator) -> tuple[Array, Array
     V, shift = rng.normal(size=(n, d)), rng.normal(size=n)
     V /= np.linalg.norm(V, axis=1, keepdims=True)
     return V, V @ np.full(d, 0.5) + shift * 0.375 / _farthest_crossing(V, shift)
+
+
+def _in_general_position(V: Array, c: Array) -> str | None:
+    """How it is known that V x = c are so, with all crossings inside the cube; None if it is not.
+
+    Any d of them meet in one point inside, and no d + 1 have a point in common.
+    """
+    n, d = V.shape
+    if d == 1:
+        return "the cuts of the last layer are different points between 0 and 1"
+    if math.comb(n, d) * (d + 1) + math.comb(n, d + 1) > CHECKED:
+        return None
+    rows = [[Fraction(v) for v in (*row, last)] for row, last in zip(V, c, strict=True)]
+    for chosen in combinations(rows, d):
+        below = determinant([row[:d] for row in chosen])
+        tops = [determinant([_replaced(row, j) for row in chosen]) for j in range(d)]
+        if below == 0 or not all(0 < top / below < 1 for top in tops):  # Cramer's rule
+            return None
+    if any(determinant(list(chosen)) == 0 for chosen in combinations(rows, d + 1)):
+        return None
+    return "general position of the last layer is checked in rational arithmetic"
+
+
+def _replaced(row: list[Fraction], j: int) -> list[Fraction]:
+    """The coefficients with the right-hand side in the place of number j."""
+    return [*row[:j], row[-1], *row[j + 1 : -1]]
+
+
+def determinant(rows: list[list[Fraction]]) -> Fraction:
+    """By elimination, exactly."""
+    rows, product = [list(row) for row in rows], Fraction(1)
+    for i in range(len(rows)):
+        pivot = next((k for k in range(i, len(rows)) if rows[k][i]), None)
+        if pivot is None:
+            return Fraction(0)
+        if pivot != i:
+            rows[i], rows[pivot], product = rows[pivot], rows[i], -product
+        product *= rows[i][i]
+        for below in rows[i + 1 :]:
+            factor = below[i] / rows[i][i]
+            below[i:] = [b - factor * a for a, b in zip(rows[i][i:], below[i:], strict=True)]
+    return product
 
 
 def _farthest_crossing(V: Array, c: Array) -> float:

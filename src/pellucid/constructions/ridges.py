@@ -11,8 +11,8 @@ from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..network import Network
 from ..regions import Box
+from ..regions.maps import U
 from .certificate import (
-    ROUNDING,
     SAFE,
     Certificate,
     Construction,
@@ -62,7 +62,7 @@ class CosineSum:
     def hessian_bound(self) -> float:
         """A bound on the spectral norm of the second derivatives: sum |c_k| (2 pi |w_k|)^2."""
         squares = (2 * np.pi) ** 2 * np.square(self.frequencies).sum(axis=1)
-        rounding = SAFE + self.frequencies.size * ROUNDING
+        rounding = SAFE + self.frequencies.size * U
         return float(np.abs(self.amplitudes) @ squares) * rounding
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ def ridge_network(f: CosineSum, box: Box, units: list[int]) -> Construction:
         t = np.linspace(low, high, max(N, 1) + 1) if low < high else np.array([low])
         v = c * np.cos(2 * np.pi * (t + phase))
         # cos is 1-Lipschitz: an angle of some turns, in float64, is off by a few roundings
-        rounding += Fraction(8 * ROUNDING * abs(c) * (2 * np.pi * np.abs(t + phase).max() + 1))
+        rounding += Fraction(8 * U * abs(c) * (2 * np.pi * np.abs(t + phase).max() + 1))
         start += Fraction(float(v[0]))
         if len(t) > 1 and c:
             hinges = hinges_through(t, v)

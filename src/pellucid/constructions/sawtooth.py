@@ -6,7 +6,7 @@ import numpy as np
 
 from ..network import Network
 from .certificate import Construction, exact
-from .checks import whole
+from .checks import affordable, whole
 
 
 def tent() -> Construction:
@@ -44,6 +44,7 @@ def zigzag(m: SupportsIndex, L: SupportsIndex) -> Construction:
     nothing is rounded.
     """
     m, L = whole(m, "m", 3, 10_000), whole(L, "L", 1, 10_000)
+    affordable([1, *[m] * L, 1], "zigzag")
     w, t = np.full(m, 2.0 * m + 1), 2.0 * np.arange(m) + 1  # kinks t_j / (2 m + 1)
     b = -t
     w[2], b[2] = -w[2], -b[2]

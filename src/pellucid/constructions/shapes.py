@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput
 from .._shapes import Array
 from ..network import Network
-from .certificate import ROUNDING, Certificate, Construction, exact, rounded_up
+from ..regions.maps import U
+from .certificate import Certificate, Construction, exact, rounded_up
 from .checks import numbers, positive, whole
 from .piecewise import Hinges, deviation, hinges_through
 
@@ -127,7 +128,7 @@ def _sigmoids(low: Array, high: Array, margin: float, k: float) -> Construction:
         b = -k * np.concatenate([low, high])
     if not np.isfinite(b).all():
         raise InvalidInput(f"a steepness of {k:g} is too large for float64; choose a smaller one.")
-    rounding = ROUNDING * float(np.abs(b).sum()) / 4 + 2**-1074  # slopes of s are at most 1/4
+    rounding = U * float(np.abs(b).sum()) / 4 + 2**-1074  # slopes of s are at most 1/4
     bound = (2 * math.exp(-k * margin)) * (1 + 1e-15) + rounding
     how = f"1 - s(k margin) <= e^(-k margin) at both edges, from {margin:g} away from them on"
     network = Network([[[k], [k]], [[1, -1]]], [b, [0]], ["sigmoid"])

@@ -18,6 +18,7 @@ from .domains import Domain
 
 #: regions that are composed at a time
 BATCH = 4096
+#: one step of rounding: a float64 operation is right up to this factor
 U = 2.0**-53
 #: updates in a row in compose_maps.cpp
 UPDATES = 64

@@ -5,8 +5,8 @@ import numpy as np
 from .._kernels.region_arrays import PIECES
 from .._shapes import Array, Float64
 from ..network import Network
+from ..regions.maps import U
 
-U = 2.0**-53
 #: units in the last place by which a smooth activation's value may be off
 ULPS = 8
 #: a bound on the slope of every smooth activation in the table but elu, whose alpha may be larger
