@@ -102,7 +102,8 @@ def loss_curves(verdict: Verdict) -> "matplotlib.figure.Figure":
         _style.line_at(ax, "y", lines[1], _style.reference_label(verdict))
         if verdict.floors:
             floor = max(one.value for one in verdict.floors)
-            how = "proved" if verdict.certificate else "of this architecture"
+            proved = verdict.certificate and verdict.certificate["kind"] != "witness"
+            how = "proved" if proved else "of this architecture"
             ax.axhline(floor, color=_style.VERMILLION, linewidth=1.3, label=f"floor, {how}")
         _finish(figure, ax, drawn, lines, "training loss (nats)")
     return figure
