@@ -26,6 +26,9 @@ from .decision import (
 )
 from .verdict import Statement
 
+FIRST = 0.5
+"""Where both are seen, the size comes first if it costs at least this share of what training does:
+better training of this network alone would not do."""
 FIRST_ALARMS = ("data error", "wrong loss or output")
 """A likely alarm of these kinds is the verdict: no experiment on such data or code says more."""
 
@@ -57,10 +60,10 @@ def _failure(e: Evidence) -> Judgement:
     optimization, capacity, proved = optimization_share(e), capacity_share(e), proved_share(e)
     if e.bound is not None and e.bound.accepted and contradicted(e):
         return Judgement("undecided", "undecided", explaining.impossible(e), reasons(e))
-    if proved and proved >= optimization:
+    if proved and proved >= FIRST * optimization:
         kind = "wrong loss or output" if _is_of_output(e) else "capacity failure"
         return Judgement(kind, "proved", explaining.too_small(e, _is_of_output(e)), reasons(e))
-    if optimization > 0 and optimization >= capacity:
+    if optimization > 0 and FIRST * optimization > capacity:
         certainty = "proved" if e.same and e.same.accepted else "likely"
         sentence = wording.optimization(e, certainty, too_small=capacity > 0)
         return Judgement("optimization failure", certainty, sentence, reasons(e))
