@@ -32,7 +32,7 @@ from .search import (
     wider_plans,
 )
 from .source import KernelSource
-from .verdict import CurvePoint, Recipe, Witness
+from .verdict import BOUNDED, CurvePoint, Recipe, Witness
 
 STAGES = (
     *("references", "your run", "gates", "exact refit", "floors", "your recipe"),
@@ -219,7 +219,7 @@ class Investigation:
 
     def certificate(self, e: Evidence, kind: str, witness: Witness | None) -> dict[str, Any] | None:
         """The document that the checker accepts for this kind of verdict, if there is one."""
-        if kind in ("capacity failure", "wrong loss or output"):
+        if kind in BOUNDED:
             return self.bounds.certificate if proved_share(e) else None
         if kind == "optimization failure" and witness is not None:
             return certified_witness(

@@ -15,6 +15,7 @@ from .decision import (
     learns,
     optimization_share,
     overconfident,
+    penalty_share,
     promising,
     proved_share,
     reaches,
@@ -69,6 +70,9 @@ def _failure(e: Evidence) -> Judgement:
         return Judgement("optimization failure", certainty, sentence, reasons(e))
     if capacity > 0:
         return Judgement("capacity failure", "likely", wording.capacity(e), reasons(e))
+    if penalty_share(e) > 0:
+        sentence = explaining.penalty(e)
+        return Judgement("wrong loss or output", "likely", sentence, reasons(e))
     if unstable(e):
         return Judgement("unstable training", "likely", explaining.unstable(e), reasons(e))
     if unclear(e):

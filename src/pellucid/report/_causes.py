@@ -1,6 +1,6 @@
 """The sections about what is wrong, what would change that, and what to copy."""
 
-from ..diagnosis.verdict import Verdict
+from ..diagnosis.verdict import BOUNDED, Verdict
 from . import _figures, words
 from ._html import Html, el, join, section, table
 
@@ -61,10 +61,10 @@ def _floors(verdict: Verdict) -> Html | None:
     """Return the lower bounds that were found for the user's architecture."""
     if not verdict.floors:
         return None
-    proved = verdict.certificate["kind"] if verdict.certificate else None
+    proved = any(c.kind in BOUNDED and c.certainty == "proved" for c in verdict.causes)
     rows = [
-        (f.kind, words.loss(f.value), "accepted" if f.kind == proved else "", f.sentence)
-        for f in verdict.floors
+        (f.kind, words.loss(f.value), "accepted" if proved and i == 0 else "", f.sentence)
+        for i, f in enumerate(verdict.floors)
     ]
     header = ("bound", "no training loss below (nats)", "checker", "why")
     return table("Floors: what no parameters of this architecture reach", header, rows, 4)
