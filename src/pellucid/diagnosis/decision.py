@@ -122,15 +122,15 @@ class Evidence:
     `lead` is the constant prediction's held-out loss minus the user's, `reference_lead` the same
     for the reference. `by_networks` says that no reference model beats the constant and networks
     do: then the reference was chosen by held-out rows, and nothing is proved against it. `same` is
-    the best network of the user's architecture, `wider` the smallest larger one that reaches the
-    reference, or else the best. `best_training` is the lowest training loss of all runs of the
-    user's architecture, `n_same` counts them, `n_networks` with those that were made from others, and
-    `n_reached` those of them whose training loss reaches the
-    reference. `n_larger` counts the larger architectures, `n_larger_better` those that are better
-    than every run of the user's, on the training and on the held-out rows. `room` is a run of the
-    user's architecture that is better on both, `convex` says that there is no hidden layer, and
-    `few` holds the classes with too few rows to judge, with their numbers of rows. `unpenalised`
-    is the median run of the user's architecture without the user's weight decay. `n_diverged`
+    the best network of the user's architecture, `wider` the smallest larger one that reaches
+    the reference, or else the best. `best_training` is the lowest training loss of all runs of
+    the user's architecture, `n_same` counts them, `n_networks` with those that were made from
+    others, and `n_reached` those of them whose training loss reaches the reference. `n_larger`
+    counts the larger architectures, `n_larger_better` those that are better than every run of
+    the user's, on the training and on the held-out rows. `room` is a run of the user's
+    architecture that is better on both, `convex` says that there is no hidden layer, and `few`
+    holds the classes with too few rows to judge, with their numbers of rows. `unpenalised` is
+    the median run of the user's architecture without the user's weight decay. `n_diverged`
     counts the seeds of the user's recipe that diverged, `alarms` are those of the gates, and
     `bound` is the highest floor that was found.
     """
