@@ -497,6 +497,14 @@ FURTHER = {
         replace(BASE, bound=replace(FLOOR, kind="output range")),
         ("wrong loss or output", "proved"),
     ),
+    "an alarm about the output that a bound proves": (
+        replace(
+            BASE,
+            bound=replace(FLOOR, kind="output range"),
+            alarms=(alarm("wrong loss or output"),),
+        ),
+        ("wrong loss or output", "proved"),
+    ),
     "a run below the bound": (
         with_better(replace(BASE, bound=FLOOR), accepted=True),
         ("undecided", "undecided"),

@@ -162,7 +162,8 @@ class Investigation:
         """Better parameters than training has found, where they could matter."""
         evidence, stage = self.evidence(), "better parameters"
         done = fits(evidence) or learned(evidence) or evidence.gap <= 0 or _reached(evidence)
-        if done or not self.searchable or self.output != "identity" or evidence.convex:
+        hopeless = evidence.convex or not evidence.signal.beyond(0.0)
+        if done or hopeless or not self.searchable or self.output != "identity":
             return self._pass(stage)
         lab = self.lab
         shop = Workshop(lab.problem, self.recipe, lab.activation, self.seed)

@@ -38,6 +38,8 @@ def judge(e: Evidence) -> Judgement:
     """Decide. The order matters: what is no failure is ruled out before failures are looked for."""
     alarm = likely_alarm(e, FIRST_ALARMS)
     if alarm is not None:
+        if alarm.kind == "wrong loss or output" and proved_share(e) and _is_of_output(e):
+            return Judgement(alarm.kind, "proved", explaining.too_small(e, True), reasons(e))
         return Judgement(alarm.kind, "likely", explaining.alarmed(alarm), reasons(e))
     if not e.signal.beyond(0.0):
         return _without_signal(e)
