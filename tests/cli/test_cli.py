@@ -18,6 +18,7 @@ VERBS = (
     *("diagnose", "compare", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
     *("datasets", "verify"),
 )
+ALL_FILES = ["certificate.json", "report.html", "witness.pellucid"]
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]
 
 
@@ -95,11 +96,14 @@ def test_the_example_of_diagnose_runs_and_ends_in_a_proof_beside_the_report(caps
     assert "optimization failure: ■ proved" in out
     assert "written: report.html" in out
     assert "written: witness.pellucid" in out
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "witness.pellucid"]
+    assert "written: certificate.json" in out
+    assert sorted(p.name for p in tmp_path.iterdir()) == ALL_FILES
     assert pellucid.load("witness.pellucid").widths == (1, 8, 1)
     report = (tmp_path / "report.html").read_text()
     assert "pellucid " + " ".join(words) in report
     assert "witness.pellucid" in report
+    assert "pellucid verify certificate.json sine" in report
+    assert run(["verify", "certificate.json", "sine"]) == 0
 
 
 def test_help_loads_nothing_heavy():
@@ -367,7 +371,7 @@ def test_a_file_of_an_earlier_run_is_replaced_and_a_stale_proof_removed(handmade
     assert "removed" not in out
 
 
-@pytest.mark.parametrize("name", ["report.html", "witness.pellucid"])
+@pytest.mark.parametrize("name", ALL_FILES)
 def test_a_file_of_another_program_is_not_replaced(name, handmade, capsys, tmp_path):
     asked = handmade("spirals")
     (tmp_path / name).write_text("notes of mine")
@@ -378,7 +382,7 @@ def test_a_file_of_another_program_is_not_replaced(name, handmade, capsys, tmp_p
     assert os.listdir(tmp_path) == [name]
 
 
-@pytest.mark.parametrize("name", ["report.html", "witness.pellucid"])
+@pytest.mark.parametrize("name", ALL_FILES)
 def test_an_empty_file_is_nobodys(name, handmade, capsys, tmp_path):
     handmade("spirals")
     (tmp_path / name).touch()
@@ -401,7 +405,7 @@ def proved(monkeypatch):
     """A verdict with a proof that every checker accepts, and no experiments."""
     from types import SimpleNamespace
 
-    verdict = VERDICTS["spirals"]()
+    verdict = replace(VERDICTS["spirals"](), certificate={"format": "pellucid certificate"})
     monkeypatch.setattr("pellucid.diagnosis.diagnose", lambda *_, **__: verdict)
     monkeypatch.setattr("pellucid.report.render_report", quick_report)
     accepts = SimpleNamespace(accepted=True)
@@ -410,7 +414,7 @@ def proved(monkeypatch):
 
 @pytest.mark.parametrize("stop", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("at", [1, 2, 3])
 def test_report_and_proof_are_both_there_or_none(
     stop, call, at, proved, monkeypatch, capsys, tmp_path
 ):
@@ -428,7 +432,7 @@ def test_report_and_proof_are_both_there_or_none(
     assert code == (2 if isinstance(stop, OSError) else 130)
     assert not list(tmp_path.iterdir())
     assert run(["diagnose", "spirals", "--out", "new/deep"]) == 0
-    assert sorted(os.listdir("new/deep")) == ["report.html", "witness.pellucid"]
+    assert sorted(os.listdir("new/deep")) == ALL_FILES
 
 
 def test_json_is_the_verdict_and_nothing_else(handmade, capsys, tmp_path):

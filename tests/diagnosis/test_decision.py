@@ -473,6 +473,14 @@ FURTHER = {
         replace(BASE, n_diverged=1, seeds=Seeds(5, 0, 0.0, 0.6)),
         ("undecided", "undecided"),
     ),
+    "only without the weight decay it fits": (
+        replace(BASE, unpenalised=BETTER, weight_decay=0.1, best_training=0.1, n_reached=5),
+        ("wrong loss or output", "likely"),
+    ),
+    "without the weight decay it overfits": (
+        replace(BASE, unpenalised=replace(BETTER, held_out=Margin(0.1, 0.04)), weight_decay=0.1),
+        ("undecided", "undecided"),
+    ),
     "a bound that the checker accepts": (
         replace(BASE, bound=FLOOR),
         ("capacity failure", "proved"),
@@ -487,6 +495,14 @@ FURTHER = {
     ),
     "a bound of the output": (
         replace(BASE, bound=replace(FLOOR, kind="output range")),
+        ("wrong loss or output", "proved"),
+    ),
+    "an alarm about the output that a bound proves": (
+        replace(
+            BASE,
+            bound=replace(FLOOR, kind="output range"),
+            alarms=(alarm("wrong loss or output"),),
+        ),
         ("wrong loss or output", "proved"),
     ),
     "a run below the bound": (

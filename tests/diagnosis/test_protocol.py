@@ -141,7 +141,11 @@ def test_a_network_that_learns_by_heart_overfits_and_the_fix_was_chosen_without_
 
 def test_too_strong_a_penalty_is_no_capacity_failure():
     v = diagnose(load_dataset("sine"), hidden=[32], weight_decay=0.1, standardize=True, steps=2000)
-    assert v.kind not in ("fits", "capacity failure")
+    assert (v.kind, v.certainty) == ("wrong loss or output", "likely")
+    assert "weight decay of 0.1" in v.sentence
+    assert v.fix is not None
+    assert v.fix.recipe.weight_decay == 0
+    assert v.fix.recipe.hidden == (32,)
 
 
 def checkerboard(n: int, squares: int) -> Table:

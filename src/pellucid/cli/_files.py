@@ -85,6 +85,16 @@ def is_network(path: Path) -> bool:
     return True
 
 
+def is_certificate(path: Path) -> bool:
+    """Tell whether a file is a certificate of Pellucid."""
+    from ..diagnosis import read_certificate
+
+    try:
+        return read_certificate(path).get("format") == "pellucid certificate"
+    except InvalidFile:
+        return False
+
+
 def _is_there(path: Path, asked: str) -> bool:
     try:
         return path.exists()

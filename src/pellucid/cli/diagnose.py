@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 WITNESS = "witness.pellucid"
+CERTIFICATE = "certificate.json"
 FAILED, INTERRUPTED = 1, 130
 
 
@@ -174,45 +175,63 @@ def _diagnose(
 def _check_place(folder: Path) -> None:
     """Refuse a folder that cannot be written, or where a file of another program has our names."""
     from ..report import is_report
-    from ._files import check_folder, check_ours, is_network
+    from ._files import check_folder, check_ours, is_certificate, is_network
 
     check_folder(folder)
     if folder.is_dir():
         check_ours(folder / REPORT, is_report, "report")
         check_ours(folder / WITNESS, is_network, "network")
+        check_ours(folder / CERTIFICATE, is_certificate, "certificate")
 
 
 def _write(verdict: "Verdict", folder: Path) -> list[str]:
-    """Write the report and, where there is one, the proof: both or none; return what was done.
+    """Write the report and, where there are any, the proofs: all or none; return what was done.
 
     A proof that an earlier run left is removed where the new report has none.
     """
-    from ..network import to_bytes
     from ..network.files import all_or_none
     from ..report import render_report
     from ._console import visible_path
-    from ._files import is_network, made_folder
+    from ._files import is_certificate, is_network, made_folder
     from ._invocation import command_line
 
-    report, proof = folder / REPORT, folder / WITNESS
-    told = [
-        f"{'replaced' if path.exists() else 'written'}: {visible_path(path)}"
-        for path in (report, proof)
-    ]
-    witness = verdict.witness
+    witness, certificate = _proofs(verdict)
     page = render_report(
-        verdict, command=command_line(), witness_file=None if witness is None else WITNESS
+        verdict,
+        command=command_line(),
+        witness_file=None if witness is None else WITNESS,
+        certificate_file=None if certificate is None else CERTIFICATE,
     )
+    files = (
+        (folder / REPORT, page.encode("utf-8", errors="replace"), None),
+        (folder / WITNESS, witness, is_network),
+        (folder / CERTIFICATE, certificate, is_certificate),
+    )
+    told = []
     with made_folder(folder), all_or_none() as write:
-        write(report, page.encode("utf-8", errors="replace"))
-        if witness is not None:
-            _check_written(verdict, write(proof, to_bytes(witness.network)))
-        elif is_network(proof):
-            write(proof, None)
-            told[1] = f"removed: {visible_path(proof)}, the proof of an earlier run"
-        else:
-            del told[1]
+        for path, content, is_ours in files:
+            name = visible_path(path)
+            if content is not None:
+                told.append(f"{'replaced' if path.exists() else 'written'}: {name}")
+                written = write(path, content)
+                if path.name == WITNESS:
+                    _check_written(verdict, written)
+            elif is_ours is not None and is_ours(path):
+                write(path, None)
+                told.append(f"removed: {name}, the proof of an earlier run")
     return told
+
+
+def _proofs(verdict: "Verdict") -> tuple[bytes | None, bytes | None]:
+    """The better parameters, and the certificate, as files."""
+    import json
+
+    from ..network import to_bytes
+
+    witness = None if verdict.witness is None else to_bytes(verdict.witness.network)
+    if verdict.certificate is None:
+        return witness, None
+    return witness, (json.dumps(verdict.certificate, indent=1, allow_nan=False) + "\n").encode()
 
 
 def _check_written(verdict: "Verdict", path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ..network import Network
 from .decision import THRESHOLD, Bound
 from .problem import Problem
+from .verdict import Witness
 
 OUTPUT_FLOOR = "output range"
 """The floor that an output activation sets: the output is wrong, not the number of units."""
@@ -63,3 +64,15 @@ def certified(
     first = floors[0]
     bound = Bound(first.kind, first.value, first.sentence, False if refused else None, refused)
     return Bounds(floors, bound)
+
+
+def certified_witness(
+    problem: Problem, witness: Witness, network: Network
+) -> dict[str, Any] | None:
+    """The certificate of an optimization failure, None where the checker refuses it."""
+    from .certificates import witness_certificate
+    from .checker import check_certificate
+
+    document = witness_certificate(problem, witness, network)
+    answer = check_certificate(document, problem.raw_X, problem.y, problem.held_out)
+    return document if answer.accepted else None

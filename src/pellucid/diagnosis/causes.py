@@ -13,6 +13,7 @@ from .decision import (
     fits,
     learned,
     optimization_share,
+    penalty_share,
     proved_share,
     unstable,
 )
@@ -20,7 +21,7 @@ from .evidence import Findings
 from .judging import FIRST_ALARMS
 from .refit import NAME as REFIT
 from .search import Trial
-from .verdict import Cause, Step
+from .verdict import BOUNDED, Cause, Step
 
 
 def waterfall(findings: Findings, e: Evidence) -> tuple[Step, ...]:
@@ -64,6 +65,8 @@ def _measured(e: Evidence) -> list[Cause]:
     if capacity > 0:
         certainty = "proved" if proved_share(e) else "likely"
         found.append(Cause("capacity failure", capacity, certainty))
+    if penalty_share(e) > 0:
+        found.append(Cause("wrong loss or output", penalty_share(e), "likely"))
     if learned(e) and e.held_out_excess.beyond(e.tolerance):
         found.append(Cause("overfitting", e.held_out_excess.mean / e.gap, "likely"))
     if unstable(e):
@@ -77,8 +80,8 @@ def _share_of(kind: str, e: Evidence) -> float:
         return math.nan
     if kind == "optimization failure":
         return optimization_share(e) or math.nan
-    if kind in ("capacity failure", "wrong loss or output"):
-        return capacity_share(e) or math.nan
+    if kind in BOUNDED:
+        return capacity_share(e) or penalty_share(e) or math.nan
     if kind == "overfitting":
         return e.held_out_excess.mean / e.gap
     if kind == "unstable training" and e.seeds is not None and e.seeds.gain > 0:

@@ -122,13 +122,15 @@ class Evidence:
     `lead` is the constant prediction's held-out loss minus the user's, `reference_lead` the same
     for the reference. `by_networks` says that no reference model beats the constant and networks
     do: then the reference was chosen by held-out rows, and nothing is proved against it. `same` is
-    the best network of the user's architecture, `wider` the smallest larger one that reaches the
-    reference, or else the best. `best_training` is the lowest training loss of all runs of the
-    user's architecture, `n_same` counts them and `n_reached` those whose training loss reaches the
-    reference. `n_larger` counts the larger architectures, `n_larger_better` those that are better
-    than every run of the user's, on the training and on the held-out rows. `room` is a run of the
-    user's architecture that is better on both, `convex` says that there is no hidden layer, and
-    `few` holds the classes with too few rows to judge, with their numbers of rows. `n_diverged`
+    the best network of the user's architecture, `wider` the smallest larger one that reaches
+    the reference, or else the best. `best_training` is the lowest training loss of all runs of
+    the user's architecture, `n_same` counts them, `n_networks` with those that were made from
+    others, and `n_reached` those of them whose training loss reaches the reference. `n_larger`
+    counts the larger architectures, `n_larger_better` those that are better than every run of
+    the user's, on the training and on the held-out rows. `room` is a run of the user's
+    architecture that is better on both, `convex` says that there is no hidden layer, and `few`
+    holds the classes with too few rows to judge, with their numbers of rows. `unpenalised` is
+    the median run of the user's architecture without the user's weight decay. `n_diverged`
     counts the seeds of the user's recipe that diverged, `alarms` are those of the gates, and
     `bound` is the highest floor that was found.
     """
@@ -153,8 +155,10 @@ class Evidence:
     wider: Rival | None = None
     room: Rival | None = None
     seeds: Seeds | None = None
+    unpenalised: Rival | None = None
     best_training: float = math.inf
     n_same: int = 1
+    n_networks: int = 0
     n_reached: int = 0
     n_larger: int = 0
     n_larger_better: int = 0
@@ -341,6 +345,17 @@ def reaches(rival: Rival, e: Evidence) -> bool:
 def learns(rival: Rival, e: Evidence) -> bool:
     """Whether a network's training loss is down to the level of the reference."""
     return rival.training_loss <= e.reference + e.tolerance
+
+
+def penalty_share(e: Evidence) -> float:
+    """The share of the gap that the user's weight decay costs; 0 if it is not what is wrong.
+
+    Without it the same architecture reaches the reference and is clearly better on held-out rows.
+    """
+    free = e.unpenalised
+    if free is None or learned(e) or not reaches(free, e) or not lower(free).beyond(e.tolerance):
+        return 0.0
+    return (e.training_loss - max(free.training_loss, e.reference)) / e.gap
 
 
 def unlucky(e: Evidence) -> bool:

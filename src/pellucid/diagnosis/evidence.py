@@ -122,6 +122,7 @@ def gather(findings: Findings) -> Evidence:
         reference_lead=margin(constant.held_out_losses - reference.held_out_losses),
         best_training=min(t.training_loss for t in findings.same),
         n_same=len(findings.trained),
+        n_networks=len(findings.same),
         convex=not user.recipe.hidden,
         few=tuple((name, n) for name, n in class_sizes(problem.table) if 0 < n < FEW_ROWS),
         weight_decay=user.recipe.weight_decay,
@@ -141,6 +142,7 @@ def gather(findings: Findings) -> Evidence:
         same=same and _rival(same, user, reference),
         room=room and _rival(room, user, reference),
         seeds=_seeds(findings, evidence),
+        unpenalised=_unpenalised(findings, reference),
         wider=_larger(findings, evidence, reference),
         n_larger=len(beaten),
         n_larger_better=sum(beaten),
@@ -190,6 +192,16 @@ def _seeds(findings: Findings, e: Evidence) -> Seeds:
         gain=user.objective - group.median.objective,
         score=float(np.median([t.score for t in group.trials])),
     )
+
+
+def _unpenalised(findings: Findings, reference: Judged) -> Rival | None:
+    """The median run without the weight decay that the user's objective holds."""
+    groups = [g for g in findings.groups if g.role == "same architecture" and g.trials]
+    free = [g.median for g in groups if g.recipe.weight_decay == 0]
+    if not findings.problem.penalty or not free:
+        return None
+    best = min(free, key=lambda t: t.training_loss)
+    return _rival(best, findings.user, reference)
 
 
 def _beats_all(trial: Trial, findings: Findings, e: Evidence) -> bool:

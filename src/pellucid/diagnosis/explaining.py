@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .wording import against, capital, differs, nats, number, share
+from .wording import against, capital, differs, nats, number, rounded, score, share
 
 if TYPE_CHECKING:
     from .alarms import Alarm
@@ -43,6 +43,15 @@ def unstable(e: "Evidence") -> str:
     if n < 2:
         return "Training is unstable: your run diverged."
     return f"Training is unstable: {e.n_diverged} of {n} seeds of your recipe diverged."
+
+
+def penalty(e: "Evidence") -> str:
+    """The headline where the user's own penalty keeps the network from fitting."""
+    assert e.unpenalised is not None
+    return (
+        f"A weight decay of {e.weight_decay:g} is too strong: without it the same architecture "
+        f"does better (held-out {score(e, e.unpenalised.score)} instead of {rounded(e.score)})."
+    )
 
 
 def unclear(e: "Evidence") -> str:

@@ -17,7 +17,7 @@ from .._shapes import Array, Float64
 from ..network import Activation, Network
 from ..training import History, train
 from .problem import Problem, fold, unfold
-from .refit import refits
+from .refit import finished, refits
 from .search import (
     Group,
     Report,
@@ -236,7 +236,7 @@ def _trained_again(shop: Workshop, net: Network) -> Network:
         progress=False,
         **settings,
     )
-    return shop.to_raw(run.network)
+    return shop.to_raw(finished(run).network)
 
 
 # ---- L-BFGS
@@ -272,9 +272,7 @@ def _polished(shop: Workshop, trial: Trial, lengths: Sequence[int]) -> Iterator[
             record_every=max(1, steps // 50),
             progress=False,
         )
-        if run.status == "interrupted":
-            raise KeyboardInterrupt
-        net = run.network
+        net = finished(run).network
         name = f"{trial.made or trial.name}, then L-BFGS"
         done = shop.judged(name, fold(net, scaling, problem.classes is None))
         yield replace(done, history=_history(problem, run.history, scaling.target_scale, done))

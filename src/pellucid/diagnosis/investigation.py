@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ..network import Network
 from .alarms import Alarm
-from .bounds import Bounds, find_bounds
+from .bounds import Bounds, certified_witness, find_bounds
 from .curve import SEEDS, SHARES, curve_work, learning_curve
 from .decision import Evidence, fits, learned, optimization_share, proved_share, reaches
 from .evidence import Findings, gather, prove
@@ -31,7 +32,7 @@ from .search import (
     wider_plans,
 )
 from .source import KernelSource
-from .verdict import CurvePoint, Recipe, Witness
+from .verdict import BOUNDED, CurvePoint, Recipe, Witness
 
 STAGES = (
     *("references", "your run", "gates", "exact refit", "floors", "your recipe"),
@@ -161,7 +162,8 @@ class Investigation:
         """Better parameters than training has found, where they could matter."""
         evidence, stage = self.evidence(), "better parameters"
         done = fits(evidence) or learned(evidence) or evidence.gap <= 0 or _reached(evidence)
-        if done or not self.searchable or self.output != "identity" or evidence.convex:
+        hopeless = evidence.convex or not evidence.signal.beyond(0.0)
+        if done or hopeless or not self.searchable or self.output != "identity":
             return self._pass(stage)
         lab = self.lab
         shop = Workshop(lab.problem, self.recipe, lab.activation, self.seed)
@@ -214,6 +216,16 @@ class Investigation:
         cost = lab.own_seconds * SEEDS * sum(SHARES)
         amount = 0.0 if cost else curve_work(lab.problem, lab.source)
         self._job(stage, make, amount=amount, seconds=cost)
+        return None
+
+    def certificate(self, e: Evidence, kind: str, witness: Witness | None) -> dict[str, Any] | None:
+        """The document that the checker accepts for this kind of verdict, if there is one."""
+        if kind in BOUNDED:
+            return self.bounds.certificate if proved_share(e) else None
+        if kind == "optimization failure" and witness is not None:
+            return certified_witness(
+                self.lab.problem, witness, self.lab.groups[0].trials[0].network
+            )
         return None
 
     def concluded(self) -> tuple[Evidence, Witness | None]:

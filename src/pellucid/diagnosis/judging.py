@@ -15,6 +15,7 @@ from .decision import (
     learns,
     optimization_share,
     overconfident,
+    penalty_share,
     promising,
     proved_share,
     reaches,
@@ -26,6 +27,9 @@ from .decision import (
 )
 from .verdict import Statement
 
+FIRST = 0.5
+"""Where both are seen, the size comes first if it costs at least this share of what training does:
+better training of this network alone would not do."""
 FIRST_ALARMS = ("data error", "wrong loss or output")
 """A likely alarm of these kinds is the verdict: no experiment on such data or code says more."""
 
@@ -34,6 +38,8 @@ def judge(e: Evidence) -> Judgement:
     """Decide. The order matters: what is no failure is ruled out before failures are looked for."""
     alarm = likely_alarm(e, FIRST_ALARMS)
     if alarm is not None:
+        if alarm.kind == "wrong loss or output" and proved_share(e) and _is_of_output(e):
+            return Judgement(alarm.kind, "proved", explaining.too_small(e, True), reasons(e))
         return Judgement(alarm.kind, "likely", explaining.alarmed(alarm), reasons(e))
     if not e.signal.beyond(0.0):
         return _without_signal(e)
@@ -57,15 +63,18 @@ def _failure(e: Evidence) -> Judgement:
     optimization, capacity, proved = optimization_share(e), capacity_share(e), proved_share(e)
     if e.bound is not None and e.bound.accepted and contradicted(e):
         return Judgement("undecided", "undecided", explaining.impossible(e), reasons(e))
-    if proved and proved >= optimization:
+    if proved and proved >= FIRST * optimization:
         kind = "wrong loss or output" if _is_of_output(e) else "capacity failure"
         return Judgement(kind, "proved", explaining.too_small(e, _is_of_output(e)), reasons(e))
-    if optimization > 0 and optimization >= capacity:
+    if optimization > 0 and FIRST * optimization > capacity:
         certainty = "proved" if e.same and e.same.accepted else "likely"
         sentence = wording.optimization(e, certainty, too_small=capacity > 0)
         return Judgement("optimization failure", certainty, sentence, reasons(e))
     if capacity > 0:
         return Judgement("capacity failure", "likely", wording.capacity(e), reasons(e))
+    if penalty_share(e) > 0:
+        sentence = explaining.penalty(e)
+        return Judgement("wrong loss or output", "likely", sentence, reasons(e))
     if unstable(e):
         return Judgement("unstable training", "likely", explaining.unstable(e), reasons(e))
     if unclear(e):

@@ -12,7 +12,6 @@ from ..network import Activation, as_activation
 from ..training.settings import settings_from
 from . import wording
 from .causes import causes, waterfall
-from .decision import proved_share
 from .explaining import would_change
 from .inspect import unit_health
 from .investigation import CHEAP, DEAR, DEAREST, STAGES, Investigation
@@ -222,7 +221,7 @@ def _verdict(investigation: Investigation) -> Verdict:
         seconds=lab.clock.elapsed(),
         alarms=investigation.alarms,
         floors=investigation.bounds.floors,
-        certificate=investigation.bounds.certificate if proved_share(evidence) else None,
+        certificate=investigation.certificate(evidence, judgement.kind, witness),
         waterfall=waterfall(findings, evidence),
         causes=causes(evidence, judgement),
         would_change=would_change(evidence, judgement.kind, judgement.certainty),

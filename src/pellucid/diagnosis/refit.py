@@ -9,7 +9,7 @@ import numpy as np
 
 from .._shapes import Array, Float64
 from ..network import Network
-from ..training import train
+from ..training import Run, train
 from .problem import Problem, fold, outputs, unfold
 from .search import Trial, judge_network
 from .verdict import Recipe, Scaling
@@ -102,8 +102,15 @@ def _classes(
         steps=REFIT_STEPS,
         progress=False,
     )
-    new = fold(run.network, scaling, regression=False)
+    new = fold(finished(run).network, scaling, regression=False)
     return new.weights[0], new.biases[0]
+
+
+def finished(run: Run) -> Run:
+    """The run; KeyboardInterrupt where Ctrl-C has ended it, which the kernel only tells."""
+    if run.status == "interrupted":
+        raise KeyboardInterrupt
+    return run
 
 
 def refit_work(problem: Problem, recipe: Recipe) -> float:

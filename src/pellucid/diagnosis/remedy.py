@@ -113,6 +113,13 @@ def _by_training_loss(groups: Iterable[Group], user: Trial) -> list[Choice]:
     return sorted(_choices(groups, user), key=lambda c: c.trial.training_loss)
 
 
+def _lowest_training_first(findings: Findings, e: Evidence) -> list[Choice]:
+    """By training loss without the user's penalty, the user's architecture first."""
+    same = [g for g in findings.groups if g.role in ("recipe", "same architecture")]
+    larger = _by_training_loss(findings.larger, findings.user)
+    return [*_by_training_loss(same, findings.user), *larger]
+
+
 def _regularised_first(findings: Findings, e: Evidence) -> list[Choice]:
     """What cross-validation chose against overfitting, then the others, small changes first.
 
@@ -139,7 +146,7 @@ _ORDERS = {
     "capacity failure": _larger_first,
     "overfitting": _regularised_first,
     "data error": _by_held_out_loss,
-    "wrong loss or output": _training_first,
+    "wrong loss or output": _lowest_training_first,
     "unstable training": _training_first,
     "undecided": _by_held_out_loss,
 }

@@ -20,6 +20,8 @@ KINDS = (
     "unstable training",
     "undecided",
 )
+BOUNDED = ("capacity failure", "wrong loss or output")
+"""The kinds that a lower bound proves."""
 CERTAINTIES = ("proved", "likely", "undecided")
 
 

@@ -285,9 +285,10 @@ def no_better_parameters(e: "Evidence") -> str:
 def shape_suffices(e: "Evidence") -> str:
     """Some runs of the user's architecture learn the training rows, so it is not too small."""
     why = " (without your weight decay, or with it)" if e.weight_decay else ""
+    n = max(e.n_networks, e.n_same)
     return (
-        f"Of {e.n_same} runs of your architecture{why}, {e.n_reached} bring the training loss down "
-        f"to the level of {e.reference_name}: the architecture is large enough for these rows."
+        f"Of {n} runs of your architecture{why}, {e.n_reached} bring the training loss down to the "
+        f"level of {e.reference_name}: the architecture is large enough for these rows."
     )
 
 

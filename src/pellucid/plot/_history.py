@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._errors import InvalidInput
-from ..diagnosis.verdict import Experiment, Verdict
+from ..diagnosis.verdict import BOUNDED, Experiment, Verdict
 from ..training import History, Run
 from . import _style
 
@@ -102,8 +102,10 @@ def loss_curves(verdict: Verdict) -> "matplotlib.figure.Figure":
         _style.line_at(ax, "y", lines[1], _style.reference_label(verdict))
         if verdict.floors:
             floor = max(one.value for one in verdict.floors)
-            how = "proved" if verdict.certificate else "of this architecture"
-            ax.axhline(floor, color=_style.VERMILLION, linewidth=1.3, label=f"floor, {how}")
+            proved = any(c.kind in BOUNDED and c.certainty == "proved" for c in verdict.causes)
+            how = "proved" if proved else "of this architecture"
+            dashes = {"linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.3, "zorder": 1.5}
+            ax.axhline(floor, color=_style.BLACK, label=f"floor, {how}", **dashes)
         _finish(figure, ax, drawn, lines, "training loss (nats)")
     return figure
 

@@ -37,9 +37,7 @@ def unit_activity(network: Network, X: ArrayLike) -> "matplotlib.figure.Figure":
         figure = _style.new_figure(0.95 + _ROW * len(shares))
         ax = figure.add_subplot()
         widest = max(min(len(s), _MOST) for s in shares)
-        image = None
-        for y, share in enumerate(shares):
-            image = _layer(ax, y, share, widest)
+        images = [_layer(ax, y, share, widest) for y, share in enumerate(shares)]
         ax.set_xlim(0, widest)
         ax.set_ylim(len(shares) - 0.5, -0.5)
         ax.set_yticks(range(len(shares)), [_name(i, s) for i, s in enumerate(shares)])
@@ -47,7 +45,7 @@ def unit_activity(network: Network, X: ArrayLike) -> "matplotlib.figure.Figure":
         ax.grid(visible=False)
         for spine in ax.spines.values():
             spine.set_visible(False)
-        bar = figure.colorbar(image, ax=ax, orientation="horizontal", aspect=40, pad=0.04)
+        bar = figure.colorbar(images[0], ax=ax, orientation="horizontal", aspect=40, pad=0.04)
         bar.set_label("share of the training rows on which the unit is active")
     return figure
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..diagnosis.verdict import Step, Verdict
+from ..diagnosis.wording import number
 from . import _style
 from ._rows import _floored, _loss_axis, _row_axes
 
@@ -51,13 +52,13 @@ def waterfall(verdict: Verdict) -> "matplotlib.figure.Figure":
             loss = _floored(step.loss)
             ax.vlines(loss, y, below, color=_style.GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         _style.line_at(ax, "x", verdict.reference_loss, "reference")
-        ax.set_xlabel("training loss (nats), lower is better; the reference's is cross-validated")
+        ax.set_xlabel("training loss (nats), lower is better")
     return figure
 
 
 def _named(step: Step, before: Step | None, verdict: Verdict) -> str:
     """The name of a step with its loss, and the change as a share of the gap."""
-    text = f"{step.name}: {_style.short(step.loss)} nats"
+    text = f"{step.name}: {number(step.loss)} nats"
     gap = verdict.trivial_loss - verdict.reference_loss
     if before is None or not gap > 0 or step.name.startswith(("floor", "reference")):
         return text

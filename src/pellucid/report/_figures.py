@@ -84,10 +84,9 @@ def exact_regions(verdict: Verdict) -> Html | None:
     else:
         figure = plot.region_panels(regions, titles, names=names)
     counts = "; ".join(f"{t}: {r.n_linear_regions}" for t, r in zip(titles, regions, strict=True))
-    caption = (
-        "The pieces on which the network is linear, computed exactly over the range of the data. "
-        "Colours only tell neighbours apart."
-    )
+    caption = "The pieces on which the network is linear, exactly, over the range of the data."
+    if verdict.raw_X.shape[1] == 2:
+        caption += " Colours only tell neighbours apart."
     return _figure(figure, "Linear regions", f"Numbers of linear regions: {counts}.", caption)
 
 

@@ -8,16 +8,11 @@ import numpy as np
 
 from ..diagnosis.verdict import Experiment, Verdict
 from . import _figures, words
+from ._causes import badge, copyable
 from ._html import Html, el, join, section, table
 
 MANY_NAMES = 24
 LONG_SENTENCE = 90  # letters; what is longer is set smaller
-
-
-def badge(certainty: str) -> Html:
-    """Return how certain a statement is, as a sign and a word."""
-    sign = el("span", words.CERTAINTY_SIGNS.get(certainty, "○"), aria_hidden="true")
-    return el("span", sign, f" {certainty}", class_=f"badge {certainty}")
 
 
 def summary(verdict: Verdict) -> Html:
@@ -59,7 +54,7 @@ def next_step(verdict: Verdict, witness_file: str | None) -> Html:
     """Return the fix that was run, with what it changed, or general advice."""
     advice = el("p", words.next_step(verdict), class_="lead")
     if verdict.fix is None:
-        return section("next", "What to do next", advice, _copyable(verdict, witness_file))
+        return section("next", "What to do next", advice, copyable(verdict, witness_file))
     header = ("", "your run", "with the change")
     seeds = ("seed", verdict.experiments[0].seeds[0], verdict.fix.seed)
     rows = [seeds, *words.before_and_after(verdict)]
@@ -71,86 +66,8 @@ def next_step(verdict: Verdict, witness_file: str | None) -> Html:
         el("p", "This was run, on the same training and held-out rows:"),
         table("Before and after the change", header, rows),
         el("p", caveat) if caveat else None,
-        _copyable(verdict, witness_file),
+        copyable(verdict, witness_file),
     )
-
-
-def _copyable(verdict: Verdict, witness_file: str | None) -> Html | None:
-    """Return the command that trains with the fix, and how to load the better parameters."""
-    command, parts = words.fix_command(verdict), []
-    if command is not None:
-        assert verdict.fix is not None
-        split = ""
-        if verdict.fix.seed != verdict.seed:
-            split = " (its seed also splits the rows anew)"
-        parts += [el("p", f"To train with it{split}:"), _code(command)]
-    if verdict.witness is not None and witness_file:
-        parts += [
-            el("p", "Or take the better parameters as they are, without training:"),
-            _code(words.witness_lines(witness_file)),
-        ]
-    return join(parts) if parts else None
-
-
-def _code(text: str) -> Html:
-    return el("pre", el("code", text), tabindex="0")
-
-
-def cost(verdict: Verdict) -> Html | None:
-    """Return the waterfall, with every cause and its share; None where there are no steps."""
-    if not verdict.waterfall:
-        return None
-    causes = [
-        (cause.kind, badge(cause.certainty), words.percent(cause.share)) for cause in verdict.causes
-    ]
-    return section(
-        "waterfall",
-        "Where the loss goes",
-        el("div", _figures.waterfall(verdict), class_="figures"),
-        table(
-            "What is wrong, with its share of (constant prediction - reference)",
-            ("cause", "certainty", "share"),
-            causes,
-            numeric_from=2,
-        )
-        if causes
-        else None,
-        _floors(verdict),
-        _curve(verdict),
-    )
-
-
-def _floors(verdict: Verdict) -> Html | None:
-    """Return the lower bounds that were found for the user's architecture."""
-    if not verdict.floors:
-        return None
-    proved = verdict.certificate["kind"] if verdict.certificate else None
-    rows = [
-        (f.kind, words.loss(f.value), "accepted" if f.kind == proved else "", f.sentence)
-        for f in verdict.floors
-    ]
-    header = ("bound", "no training loss below (nats)", "checker", "why")
-    return table("Floors: what no parameters of this architecture reach", header, rows, 4)
-
-
-def _curve(verdict: Verdict) -> Html | None:
-    """Return the losses of the user's recipe on parts of the training rows."""
-    if not verdict.learning_curve:
-        return None
-    rows = [
-        (f"{p.n_rows:,}", words.loss(p.training_loss), words.loss(p.held_out_loss))
-        for p in verdict.learning_curve
-    ]
-    caption = "Learning curve: your recipe on parts of the training rows (means over seeds, nats)"
-    return table(caption, ("training rows", "training loss", "held-out loss"), rows)
-
-
-def change(verdict: Verdict) -> Html | None:
-    """Return what would change the verdict."""
-    if not verdict.would_change:
-        return None
-    items = (el("li", text) for text in verdict.would_change)
-    return section("change", "What would change this verdict", el("ul", *items))
 
 
 def _witness(verdict: Verdict, witness_file: str | None) -> Html | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..diagnosis.verdict import Verdict
 from ..network.files import write_atomically
-from . import _sections
+from . import _causes, _sections
 from ._html import Html, el, join
 
 
@@ -16,22 +16,29 @@ def write_report(
     *,
     command: str | None = None,
     witness_file: str | None = None,
+    certificate_file: str | None = None,
 ) -> Path:
     """Write a verdict with its evidence to one offline HTML file and return its path.
 
-    `command` is shown as what repeats the diagnosis (put together from the verdict by default) and
-    `witness_file` as the name of the file with the proof. The file appears under its name only
+    `command` is shown as what repeats the diagnosis (put together from the verdict by default),
+    `witness_file` as the name of the file with the better parameters and `certificate_file` as
+    that of the certificate. The file appears under its name only
     when it is complete, and replaces one that is there. Raises InvalidFile where it cannot be
     written, and where `path` is a folder, a device or a read-only file.
     """
     target = Path(path)
-    text = render_report(verdict, command=command, witness_file=witness_file)
+    files = {"witness_file": witness_file, "certificate_file": certificate_file}
+    text = render_report(verdict, command=command, **files)
     write_atomically(target, text.encode("utf-8", errors="replace"))
     return target
 
 
 def render_report(
-    verdict: Verdict, *, command: str | None = None, witness_file: str | None = None
+    verdict: Verdict,
+    *,
+    command: str | None = None,
+    witness_file: str | None = None,
+    certificate_file: str | None = None,
 ) -> str:
     """Return the report as the text of an HTML page."""
     head = el(
@@ -49,8 +56,8 @@ def render_report(
         _sections.summary(verdict),
         _sections.next_step(verdict, witness_file),
         _sections.statements(verdict, witness_file),
-        _sections.cost(verdict),
-        _sections.change(verdict),
+        _causes.cost(verdict, certificate_file),
+        _causes.change(verdict),
         _sections.evidence(verdict),
         _sections.unit_health(verdict),
         _sections.data(verdict),
