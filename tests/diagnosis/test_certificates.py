@@ -121,6 +121,14 @@ def _pieces(task: str) -> tuple[Table, Architecture]:
     return as_table(X, y), Architecture.uniform(2, [1, 2], 1, "leaky_relu")
 
 
+def _changes(task: str) -> tuple[Table, Architecture]:
+    x = np.column_stack([np.linspace(-1, 1, 80), np.arange(80) % 2])
+    y = np.sin(8 * np.pi * x[:, 0])
+    if task == "classification":
+        return as_table(x, (y > 0).astype(int)), Architecture.uniform(2, [2], 2, "tanh")
+    return as_table(x, y), Architecture.uniform(2, [2], 1, "softplus")
+
+
 DATA = {
     (kind, task): (lambda make=make, task=task: make(task))
     for kind, make in {
@@ -129,6 +137,7 @@ DATA = {
         "output range": _output_range,
         "one hidden unit": _one_unit,
         "pieces on a line": _pieces,
+        "sign changes on a line": _changes,
     }.items()
     for task in ("classification", "regression")
 }
@@ -358,11 +367,11 @@ def test_of_another_architecture_nothing_follows(case: Case):
     if kind == "affine":
         others.append(Architecture.uniform(4, [3], architecture.widths[-1], "relu"))
         others.append(replace(architecture, output_activation="relu"))
-    if kind in ("one hidden unit", "pieces on a line"):
-        hidden = architecture.hidden
-        wider = Architecture.uniform(2, [2 * w for w in hidden], architecture.widths[-1], "relu")
-        others += [wider, replace(architecture, output_activation="relu")]
-        others.append(Architecture.uniform(2, [3, *hidden], architecture.widths[-1], "gelu"))
+    if kind in ("one hidden unit", "pieces on a line", "sign changes on a line"):
+        d, *hidden, k = architecture.widths
+        others += [replace(architecture, output_activation="relu")]
+        others.append(Architecture.uniform(d, [2 * w for w in hidden], k, "relu"))
+        others.append(Architecture.uniform(d, [3, *hidden], k, "gelu"))
     for other in others:
         refused(case.check(resealed(c, architecture=other.to_dict())))
 

@@ -19,6 +19,7 @@ from pellucid.diagnosis.checker.formulas import ACTIVATIONS
 from pellucid.diagnosis.checker.one_unit import _orders
 from pellucid.diagnosis.checker.output_range import RANGES
 from pellucid.diagnosis.floors import isotonic, orders
+from pellucid.diagnosis.floors.lines import most_changes
 from pellucid.diagnosis.floors.output_range import RANGES as SEARCHED_RANGES
 from pellucid.diagnosis.problem import GAUSSIAN_CONSTANT, Problem, fold, outputs, pose
 from pellucid.likelihoods import LIKELIHOODS
@@ -133,6 +134,23 @@ def brute_force_pieces(t: np.ndarray, u: np.ndarray, pieces: int) -> float:
     for _ in range(pieces - 1):
         D = np.array([min(D[i] + cost[i, j] for i in range(j + 1)) for j in range(n + 1)])
     return float(D[n]) / n
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "softplus", "silu"])
+@pytest.mark.parametrize("m", [1, 2])
+def test_smooth_networks_never_cross_a_level_more_often(name: str, m: int):
+    rng = RNG(0)
+    x = np.linspace(-30, 30, 4001)[:, None]
+    most = most_changes(Architecture.uniform(1, [m], 1, name))
+    assert most is not None
+    formula, seen = ACTIVATIONS[name][1], 0
+    for _ in range(300):
+        w, b, v = 3 * rng.normal(size=(3, m)) * np.exp(rng.normal(size=(3, m)))
+        f = formula(x * w + b) @ v
+        level = rng.choice(f)
+        s = np.sign(f - level)
+        seen = max(seen, int((np.diff(s[s != 0]) != 0).sum()))
+    assert 1 <= seen <= most
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -258,7 +276,8 @@ SHAPES = st.sampled_from(
     [
         *(((), "relu"), ((2,), "identity"), ((1,), "relu"), ((1,), "tanh"), ((1,), "gelu")),
         *(((1, 1), "sigmoid"), ((2,), "relu"), ((3,), "hardtanh"), ((1, 2), "leaky_relu")),
-        *(((2,), "abs"), ((4,), "softplus"), ((1,), "silu"), ((1,), "abs")),
+        *(((2,), "abs"), ((4,), "softplus"), ((1,), "silu"), ((1,), "abs"), ((2,), "tanh")),
+        *(((2,), "softplus"), ((2,), "silu"), ((3,), "sigmoid")),
     ]
 )
 LINKS = st.sampled_from(["identity", "relu", "sigmoid", "tanh", "silu", "softmax"])
@@ -344,7 +363,10 @@ def test_no_output_activation_gets_below_its_floor(seed, link, task):
 
 @pytest.mark.parametrize(
     ("hidden", "sigma", "task"),
-    [([1], "sigmoid", "xor"), ([4], "relu", "sine"), ([2, 2], "relu", "sine"), ([], "relu", "xor")],
+    [
+        *(([1], "sigmoid", "xor"), ([], "relu", "xor"), ([4], "relu", "sine")),
+        *(([2, 2], "relu", "sine"), ([2], "tanh", "sine"), ([2], "softplus", "sine")),
+    ],
 )
 def test_many_seeds_and_lbfgs_stay_above_and_come_near(hidden, sigma, task):
     if task == "xor":
@@ -352,7 +374,7 @@ def test_many_seeds_and_lbfgs_stay_above_and_come_near(hidden, sigma, task):
         problem = question(X, (X[:, 0] != X[:, 1]).astype(int))
     else:
         x = np.linspace(-1, 1, 60)[:, None]
-        problem = question(x, np.sin(3 * np.pi * x[:, 0]))
+        problem = question(x, np.sin(5 * np.pi * x[:, 0]))
     X, y = problem.scaled(problem.scaling)
     X, y = X[~problem.held_out], y[~problem.held_out]
     architecture = Architecture.uniform(X.shape[1], hidden, problem.d_out, sigma)

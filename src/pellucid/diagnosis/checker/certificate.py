@@ -16,7 +16,7 @@ import numpy as np
 from ..._shapes import Array
 from .affine import affine_bound
 from .duplicates import duplicates_bound
-from .lines import lines_bound
+from .lines import changes_bound, lines_bound
 from .one_unit import one_unit_bound
 from .output_range import output_range_bound
 from .result import CheckResult, Refused
@@ -51,6 +51,7 @@ BOUNDS: dict[str, Bound] = {
     "output range": output_range_bound,
     "one hidden unit": one_unit_bound,
     "pieces on a line": lines_bound,
+    "sign changes on a line": changes_bound,
 }
 CERTIFICATE_KINDS = (*BOUNDS, "witness")
 VERDICTS = ("capacity failure", "data limit", "wrong loss or output")

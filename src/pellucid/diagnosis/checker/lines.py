@@ -9,7 +9,7 @@ from ..._shapes import Array
 from .formulas import GAUSSIAN_CONSTANT
 from .pairs import read_count, read_pairs
 from .result import Refused
-from .rows import Shape, TrainingRows
+from .rows import Shape, TrainingRows, is_number
 
 BENDS = {"identity": 0, "relu": 1, "leaky_relu": 1, "prelu": 1, "abs": 1, "hardtanh": 2}
 LONGEST = 20_000
@@ -113,11 +113,63 @@ def _errors(
 ) -> int:
     """The fewest rows on the wrong side of 0 over all runs of signs with so many changes."""
     tallies = [[sum(int(y[i] == k) for i in rows) for k in pair] for _, rows in line]
-    tallies = [tally for tally in tallies if sum(tally)]
-    changes = min(changes, len(tallies))
-    positive, negative = [0] * (changes + 1), [0] * (changes + 1)
-    for first, second in tallies:  # where positive means the first class
-        up = [min(p, n) for p, n in zip(positive, [positive[0], *negative[:-1]], strict=True)]
-        down = [min(n, p) for n, p in zip(negative, [negative[0], *positive[:-1]], strict=True)]
-        positive, negative = [c + second for c in up], [c + first for c in down]
-    return min(*positive, *negative)
+    costs = [(float(b), float(a)) for a, b in tallies if a + b]
+    return round(_runs(costs, changes))
+
+
+def _runs(costs: list[tuple[float, float]], changes: int) -> float:
+    """The least total over runs of signs: (cost if above, cost if below), from left to right."""
+    changes = min(changes, len(costs))
+    above, below = [0.0] * (changes + 1), [0.0] * (changes + 1)
+    for up, down in costs:
+        stay_up = [min(a, b) for a, b in zip(above, [above[0], *below[:-1]], strict=True)]
+        stay_down = [min(b, a) for b, a in zip(below, [below[0], *above[:-1]], strict=True)]
+        above, below = [c + up for c in stay_up], [c + down for c in stay_down]
+    return min(*above, *below)
+
+
+# ---- smooth activations
+
+
+def changes_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> float:
+    """As many sign changes as the zeros of a sum of exponentials allow (Polya and Szego 1925)."""
+    regression = rows.likelihood == "gaussian"
+    fields = {"axis", "changes"} | ({"level"} if regression else {"pairs", "errors"})
+    if set(evidence) != fields:
+        raise Refused("the evidence does not have the fields of its kind")
+    changes = _zeros(shape)
+    if read_count(evidence["changes"], "the number of sign changes") != changes:
+        raise Refused(f"the network crosses a level at most {changes} times")
+    axis = read_count(evidence["axis"], "the axis", 0, rows.X.shape[1] - 1)
+    lines = [sorted(line.items()) for line in _lines(rows.X, axis)]
+    if not regression:
+        pairs = read_pairs(evidence["pairs"], rows.y)
+        wrong = sum(_errors(line, rows.y, pair, changes) for pair in pairs for line in lines)
+        if read_count(evidence["errors"], "the number of errors") != wrong:
+            raise Refused(f"the rows that stay wrong come out as {wrong}")
+        return wrong * math.log(2) / rows.n * (1 - 1e-12)
+    if not is_number(evidence["level"]):
+        raise Refused("the level of the evidence is no finite number")
+    over = rows.standardised - evidence["level"]
+    total = 0.0
+    for line in lines:
+        costs = [
+            (sum(min(over[i], 0.0) ** 2 for i in at), sum(max(over[i], 0.0) ** 2 for i in at))
+            for _, at in line
+        ]
+        total += _runs(costs, changes)
+    return GAUSSIAN_CONSTANT + float(total) / (2 * rows.n) * (1 - 1e-9) - 1e-10
+
+
+def _zeros(shape: Shape) -> int:
+    """Terms of the sum of exponentials less one, and one more where only the slope is such."""
+    if not shape.raw_outputs or len(shape.activations) != 1 or shape.widths[1] > 30:
+        raise Refused("the architecture is not one small hidden layer with raw outputs")
+    name, terms = shape.activations[0][0], 1 << shape.widths[1]
+    if name in ("sigmoid", "tanh"):
+        return terms - 1
+    if name == "softplus":
+        return terms
+    if name == "silu":
+        return 2 * terms - 1
+    raise Refused("no bound on the sign changes of this activation is known here")

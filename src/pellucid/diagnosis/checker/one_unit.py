@@ -13,10 +13,11 @@ from .result import Refused
 from .rows import Shape, TrainingRows
 
 RISING = (
-    *("identity", "relu", "leaky_relu", "prelu", "hardtanh"),
+    *("identity", "relu", "leaky_relu", "hardtanh"),
     *("sigmoid", "tanh", "elu", "softplus", "softsign"),
 )
-TURNING = ("abs", "gelu", "gelu_tanh", "silu")
+TURNING = ("abs", "gelu", "gelu_tanh", "silu", "prelu")
+"""A slope of prelu that is trained may become negative."""
 MOST_POINTS = 400
 
 Weighted = list[tuple[float, float]]  # weight and sum of the targets, position by position

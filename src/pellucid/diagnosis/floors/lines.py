@@ -18,6 +18,10 @@ LONGEST = 2000
 CLOSE = 1e-6
 """Stretches shorter than this share of their line count as fitted: rounding could not tell."""
 MOST_AXES = 30
+PER_LINE = 2e5
+"""What a line costs beside its rows, in floating-point operations."""
+LEVELS = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)
+"""Quantiles of the target that are tried as levels."""
 
 
 def most_pieces(architecture: Architecture) -> int | None:
@@ -62,9 +66,9 @@ def find_lines(rows: Rows, architecture: Architecture, work: float) -> Found | N
 
 
 def _along(rows: Rows, axis: int, single: bool, pieces: int, work: float) -> Found | None:
-    groups = _collinear(rows.X, axis, 2 * pieces if rows.is_regression else pieces + 1)
+    groups = _collinear(rows.X, axis)
     sizes = [len(group) for group in groups]
-    if not groups:
+    if max(sizes, default=0) <= pieces + 1 or len(groups) * PER_LINE > work:
         return None
     parts = 1
     if rows.is_regression:
@@ -91,30 +95,25 @@ def _along(rows: Rows, axis: int, single: bool, pieces: int, work: float) -> Fou
             f"training loss below {value:.4g} nats",
             evidence,
         )
-    errors = {
-        pair: sum(_fewest_errors(line, rows.y, pair, pieces) for line in lines)
-        for pair in class_pairs(rows.y)
-    }
-    chosen = disjoint({pair: float(e) for pair, e in errors.items()})
-    wrong = sum(errors[pair] for pair in chosen)
+    wrong, pairs = _errors(rows, lines, pieces)
     value = wrong * math.log(2) / rows.n
     return Found(
         value,
         f"{where} the network has at most {pieces} affine pieces and as many sign changes: "
         f"{wrong} of {rows.n} training rows stay wrong and cost at least ln 2 each",
-        evidence | {"pairs": [list(pair) for pair in chosen], "errors": wrong},
+        evidence | {"pairs": pairs, "errors": wrong},
     )
 
 
-def _collinear(X: Array, axis: int, least: int) -> list[Array]:
-    """Groups of more than `least` rows that agree in every column but one."""
+def _collinear(X: Array, axis: int) -> list[Array]:
+    """Groups of two rows or more that agree in every column but one."""
     others = np.delete(X, axis, axis=1)
     if not others.shape[1]:
-        return [np.arange(len(X))] if len(X) > least else []
+        return [np.arange(len(X))]
     _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     groups = np.split(order, np.cumsum(size)[:-1])
-    return [np.sort(g) for g in groups if len(g) > least]
+    return [np.sort(g) for g in groups if len(g) > 1]
 
 
 def _lines(X: Array, axis: int, group: Array, i: int, parts: int) -> list[Line]:
@@ -180,16 +179,95 @@ def _segment_costs(
     return cost
 
 
-# ---- labels
+# ---- signs
 
 
-def _fewest_errors(line: Line, y: Array, pair: tuple[int, int], pieces: int) -> int:
-    """Rows of the two classes that any function with at most `pieces` sign changes gets wrong."""
+def _least_wrong(wrong: Float64[Array, "m 2"], changes: int) -> float:
+    """The least cost of any run of signs with at most so many changes; [i, s]: of sign s at i."""
+    D = np.zeros((min(changes, len(wrong)) + 1, 2))  # by changes so far and sign
+    for cost in wrong:
+        D[1:] = np.minimum(D[1:], D[:-1, ::-1])
+        D += cost
+    return float(D.min()) if len(wrong) else 0.0
+
+
+def _wrong_labels(line: Line, y: Array, pair: tuple[int, int]) -> Float64[Array, "m 2"]:
+    """Rows of the two classes on the wrong side of 0, under either sign."""
     m = len(line.t)
     of = [np.bincount(line.position[y[line.rows] == k], minlength=m) for k in pair]
-    wrong = np.stack([of[1], of[0]], axis=1)[of[0] + of[1] > 0]  # [:, s]: errors under sign s
-    D = np.zeros((pieces + 1, 2), dtype=np.int64)  # by sign changes so far and sign
-    for errors in wrong:
-        D[1:] = np.minimum(D[1:], D[:-1, ::-1])
-        D += errors
-    return int(D.min()) if len(wrong) else 0
+    return np.stack([of[1], of[0]], axis=1)[of[0] + of[1] > 0].astype(float)
+
+
+def _wrong_numbers(line: Line, u: Array, level: float) -> Float64[Array, "m 2"]:
+    """Squares of what a value on the other side of the level misses at least."""
+    m, beyond = len(line.t), u[line.rows] - level
+    of = [np.bincount(line.position, np.maximum(s * beyond, 0.0) ** 2, m) for s in (1, -1)]
+    return np.stack([of[1], of[0]], axis=1)
+
+
+def _errors(rows: Rows, lines: list[Line], changes: int) -> tuple[int, list[list[int]]]:
+    """Rows that stay wrong, over disjoint pairs of classes."""
+    errors = {
+        pair: sum(round(_least_wrong(_wrong_labels(line, rows.y, pair), changes)) for line in lines)
+        for pair in class_pairs(rows.y)
+    }
+    chosen = disjoint({pair: float(e) for pair, e in errors.items()})
+    return sum(errors[pair] for pair in chosen), [list(pair) for pair in chosen]
+
+
+# ---- smooth activations
+
+
+def most_changes(architecture: Architecture) -> int | None:
+    """Sign changes of output - level on a line, at most; None where no bound is known.
+
+    Multiplied by the positive product of (1 + exp(-z_j)), the output of m sigmoids is a sum of
+    2^m exponentials, which has fewer real zeros than terms (Polya and Szego 1925, part V). A sum
+    of softplus has such a sum as its slope, one zero more; SiLU has terms (a + b x) exp(c x).
+    """
+    if len(architecture.hidden) != 1 or architecture.hidden[0] > 20:
+        return None
+    m, name = architecture.hidden[0], architecture.activations[0][0]
+    counts = {"sigmoid": 2**m - 1, "tanh": 2**m - 1, "softplus": 2**m, "silu": 2 ** (m + 1) - 1}
+    return counts.get(name)
+
+
+def find_changes(rows: Rows, architecture: Architecture, work: float) -> Found | None:
+    """As `find_lines` does for labels, for sums of smooth activations; numbers by a level."""
+    changes = most_changes(architecture)
+    if changes is None or link_of(rows, architecture) != "identity" or changes + 2 > rows.n:
+        return None
+    axes = np.flatnonzero((rows.X[0] != rows.X).any(axis=0))[:MOST_AXES]
+    found = [_changes_along(rows, int(axis), changes, work / len(axes)) for axis in axes]
+    return max((f for f in found if f is not None), key=lambda f: f.value, default=None)
+
+
+def _changes_along(rows: Rows, axis: int, changes: int, work: float) -> Found | None:
+    groups = _collinear(rows.X, axis)
+    n_rows = sum(len(group) for group in groups)
+    if max((len(g) for g in groups), default=0) <= changes + 1 or len(groups) * PER_LINE > work:
+        return None
+    if n_rows * (50.0 + changes) * 66 > work:
+        return None
+    lines = [line for group in groups for line in _lines(rows.X, axis, group, 0, 1)]
+    evidence = {"axis": axis, "changes": changes}
+    crosses = f"on a line the network crosses a level at most {changes} times"
+    if not rows.is_regression:
+        wrong, pairs = _errors(rows, lines, changes)
+        return Found(
+            wrong * math.log(2) / rows.n,
+            f"{crosses}: {wrong} of {rows.n} training rows stay wrong and cost at least ln 2 each",
+            evidence | {"pairs": pairs, "errors": wrong},
+        )
+    levels = [float(v) for v in np.quantile(rows.u, LEVELS)]
+    totals = [
+        sum(_least_wrong(_wrong_numbers(line, rows.u, level), changes) for line in lines)
+        for level in levels
+    ]
+    best = int(np.argmax(totals))
+    value = rows.least + totals[best] / (2 * rows.n)
+    return Found(
+        value,
+        f"{crosses}, and no such function has a training loss below {value:.4g} nats",
+        evidence | {"level": levels[best]},
+    )

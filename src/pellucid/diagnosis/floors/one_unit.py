@@ -16,11 +16,12 @@ from .pairs import class_pairs, disjoint
 from .rows import Rows, link_of
 
 MONOTONE = (
-    *("identity", "relu", "leaky_relu", "prelu", "hardtanh"),
+    *("identity", "relu", "leaky_relu", "hardtanh"),
     *("sigmoid", "tanh", "elu", "softplus", "softsign"),
 )
-ONE_TURN = ("abs", "gelu", "gelu_tanh", "silu")
-"""Down and then up."""
+ONE_TURN = ("abs", "gelu", "gelu_tanh", "silu", "prelu")
+"""Down and then up; a slope of prelu that is trained may become negative."""
+SLOPED = ("leaky_relu", "elu")
 MOST_POINTS, FEWEST_POINTS = 60, 8
 OPERATIONS = 4000.0
 """What sorting and pooling one point takes, in floating-point operations."""
@@ -31,9 +32,8 @@ def turns(architecture: Architecture) -> int | None:
     if not architecture.hidden or set(architecture.hidden) != {1}:
         return None
     names = [name for name, _ in architecture.activations]
-    if any(p and name != "hardtanh" and p[0] < 0 for name, p in architecture.activations):
-        return None
-    if all(name in MONOTONE for name in names):
+    negative = any(p[0] < 0 for name, p in architecture.activations if name in SLOPED)
+    if all(name in MONOTONE for name in names) and not negative:
         return 0
     return 1 if len(names) == 1 and names[0] in ONE_TURN else None
 

@@ -9,7 +9,7 @@ from .affine import find_affine
 from .architecture import Architecture
 from .duplicates import find_duplicates
 from .found import Found
-from .lines import find_lines
+from .lines import find_changes, find_lines
 from .one_unit import find_one_unit
 from .output_range import find_output_range
 from .rows import MINIMA, Rows, training_rows
@@ -74,6 +74,12 @@ _FAMILIES = (
         find_lines,
         "on a line a piecewise-linear network has at most so many affine pieces",
         "Montufar, Pascanu, Cho and Bengio 2014; Bellman 1961",
+    ),
+    FloorFamily(
+        "sign changes on a line",
+        find_changes,
+        "on a line one layer of sigmoids crosses a level at most so often",
+        "Polya and Szego 1925",
     ),
 )
 FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}
