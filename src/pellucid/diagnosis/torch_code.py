@@ -281,7 +281,7 @@ def fitting_target(loss: Loss | None, outputs: torch.Tensor, y: torch.Tensor) ->
     n = min(len(outputs), len(y), 8)
     for made in (y, y.to(torch.get_default_dtype())):
         try:
-            with torch.no_grad():
+            with global_state_kept(), torch.no_grad():
                 loss(outputs[:n].clone(), made[:n])
         except Exception:
             continue

@@ -41,7 +41,7 @@ def evaluation_gate(code: Code) -> Alarm | None:
     """Outputs that change from one evaluation to the next, or with the other rows of the batch."""
     module = code.trained if code.given else code.fresh
     X = code.X[:32]
-    with torch.no_grad(), global_state_kept():
+    with global_state_kept(), torch.no_grad():
         seed_everything(0)
         twin = own_copy(module).eval()
         first, second = twin(X), twin(X)
@@ -110,7 +110,7 @@ _MODAL = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
 def _batch_statistics(code: Code, module: nn.Module) -> Score:
     """The score where batch normalisation uses the numbers of the rows that are evaluated."""
     twin = own_copy(module).eval()
-    with torch.no_grad(), global_state_kept():
+    with global_state_kept(), torch.no_grad():
         for part in twin.modules():
             if isinstance(part, nn.modules.batchnorm._BatchNorm):
                 part.momentum = None

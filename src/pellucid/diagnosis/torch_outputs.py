@@ -11,7 +11,7 @@ from .alarms import Alarm
 from .torch_code import Code
 from .torch_measure import Score, score_of
 from .torch_spy import broadcasts
-from .torch_state import own_copy
+from .torch_state import global_state_kept, own_copy
 
 SOFTMAX_SUM = 1e-4
 RANGES: dict[str, tuple[float, float]] = {
@@ -81,7 +81,7 @@ def _accepts(code: Code) -> bool:
     values = []
     for target in (y, same):
         try:
-            with torch.no_grad():
+            with global_state_kept(), torch.no_grad():
                 values.append(float(code.loss(out.clone(), target)))  # type: ignore[misc]
         except Exception:
             return False

@@ -154,7 +154,7 @@ def gradient_gate(code: Code) -> Alarm | None:
 def _matters(code: Code, module: nn.Module, name: str) -> bool:
     """Whether the outputs change with a parameter."""
     other = own_copy(module)
-    with torch.no_grad(), global_state_kept():
+    with global_state_kept(), torch.no_grad():
         seed_everything(code.seed)
         parameter = dict(other.named_parameters())[name]
         parameter.add_(torch.randn_like(parameter))

@@ -65,7 +65,7 @@ class Watch:
     `findings` is empty unless something was so in at least five measurements in a row.
     """
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, interval: int):
+    def __init__(self, model: Any, optimizer: Any, interval: int):
         if not isinstance(model, nn.Module) or not isinstance(optimizer, torch.optim.Optimizer):
             raise InvalidInput(
                 f"watch got a {type(model).__name__} and a {type(optimizer).__name__}; give an "
@@ -169,9 +169,12 @@ class Watch:
             for name, module in self._layers.items()
         }
         for name, module in self._layers.items():
-            gradient = getattr(module.weight, "grad", None)
-            if gradient is not None and gradient.ndim == 2:
-                self._alive[name].append((gradient != 0).any(1))
+            weight, bias = module.weight, getattr(module, "bias", None)
+            if isinstance(weight, torch.Tensor) and weight.grad is not None:
+                alive = (weight.grad != 0).any(1)
+                if bias is not None and bias.grad is not None:
+                    alive |= bias.grad != 0
+                self._alive[name].append(alive)
         self._passing.append(self._optimizer.register_step_post_hook(self._after))
         if self.interval == 1:
             self._look_at_activations()
@@ -234,7 +237,7 @@ class Watch:
         for name, part in twin.named_modules():
             if not list(part.children()):
                 part.register_forward_hook(_note(name, found))
-        with torch.no_grad(), global_state_kept():
+        with global_state_kept(), torch.no_grad():
             try:
                 out = twin(*self._input)
             except Exception:  # a forward that needs more than tensors
@@ -317,7 +320,7 @@ class Watch:
         return "\n".join(lines)
 
 
-def watch(model: nn.Module, optimizer: torch.optim.Optimizer, *, interval: int = INTERVAL) -> Watch:
+def watch(model: Any, optimizer: Any, *, interval: int = INTERVAL) -> Watch:
     """Watch a training loop: `with pellucid.watch(model, optimizer) as seen: ...`.
 
     Parameters

@@ -75,5 +75,5 @@ def _loss(code: Code, module: nn.Module) -> float:
     y = code.y.double() if code.y.is_floating_point() else code.y
     if code.loss is None:
         raise ValueError("no loss was given")
-    with torch.no_grad(), global_state_kept():
+    with global_state_kept(), torch.no_grad():
         return float(code.loss(evaluate(module, code.X.double()), y))

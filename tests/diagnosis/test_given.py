@@ -1,0 +1,111 @@
+"""Trained networks: Pellucid's own, scikit-learn's, skorch's by its attributes."""
+
+import copy
+import sys
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from own_code import CE, adam, fast_sine, mlp, trainer, two_squares
+
+import pellucid
+from pellucid.diagnosis.own import own_question
+
+
+def ask(X, y, model, **more):
+    arguments = {"model_fn": None, "loss": None, "train_fn": None, **more}
+    return own_question(X, y, model=model, **arguments, seed=0, held_out=0.25)
+
+
+def runs(question):
+    return question.source.runs(question.problem, [0, 1], None)
+
+
+def fitted(kind, X, y, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return kind(random_state=0, **settings).fit(X, y)
+
+
+@pytest.mark.parametrize("labels", [(0, 1), ("yes", "no"), ("a", "b", "c")])
+def test_a_classifier_of_scikit_learn(labels):
+    from sklearn.neural_network import MLPClassifier
+
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    y = np.array(labels)[(np.arange(120) + (X[:, 0] > 0)) % len(labels)]
+    model = fitted(MLPClassifier, X, y, hidden_layer_sizes=(6,), max_iter=50)
+    before = copy.deepcopy([*model.coefs_, *model.intercepts_])
+    question = ask(X, y, model)
+    network = runs(question)[0].network
+    said = network(X)
+    names = np.array(question.problem.classes)
+    chosen = (said[:, 0] > 0).astype(int) if len(labels) == 2 else said.argmax(1)
+    assert np.array_equal(names[chosen], model.predict(X).astype(str))
+    assert question.problem.likelihood.name == ("bernoulli" if len(labels) == 2 else "categorical")
+    assert not question.source.repeats
+    after = [*model.coefs_, *model.intercepts_]
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def test_a_regressor_that_stopped_early_is_an_optimization_failure():
+    from sklearn.neural_network import MLPRegressor
+
+    X, y = fast_sine()
+    model = fitted(MLPRegressor, X, y, hidden_layer_sizes=(60,), max_iter=5000)
+    question = ask(X, y, model)
+    np.testing.assert_allclose(runs(question)[0].network(X)[:, 0], model.predict(X), rtol=1e-9)
+    assert question.source.recipe.hidden == (60,)
+
+
+def test_a_pipeline_of_scikit_learn():
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = two_squares()
+    model = make_pipeline(StandardScaler(), MLPClassifier((4,), random_state=0, max_iter=20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    question = ask(X, y, model)
+    np.testing.assert_allclose(question.problem.raw_X.mean(0), 0, atol=1e-9)
+
+
+def test_a_network_of_pellucid():
+    moons = pellucid.datasets.moons(120, seed=0)
+    run = pellucid.train([2, 6, 2], moons.X, moons.y, steps=200, learning_rate=0.05)
+    question = ask(moons, None, run.network)
+    assert runs(question)[0].network == run.network.astype("float64")
+    assert len(runs(question)) == 2
+    verdict = pellucid.diagnose(moons, model=run.network, budget=1e-6)
+    assert verdict.recipe.hidden == (6,)
+    with pytest.raises(pellucid.InvalidInput, match="takes 3 inputs"):
+        ask(moons, None, pellucid.initialize([3, 2]))
+    with pytest.raises(pellucid.InvalidInput, match="5 outputs"):
+        ask(moons, None, pellucid.initialize([2, 5]))
+
+
+@pytest.mark.parametrize(
+    ("output", "criterion"),
+    [(None, CE), (nn.Softmax(1), nn.NLLLoss()), (None, nn.CrossEntropyLoss)],
+)
+def test_what_looks_like_a_skorch_net(output, criterion):
+    """A fitted net has module_ and criterion_; NLLLoss takes the logarithm of its outputs."""
+    X, y = two_squares()
+    module = mlp([2, 6, 2], output=output)
+    trainer(adam(0.05), 50, loss=CE)(module, torch.tensor(X).float(), torch.tensor(y))
+    net = SimpleNamespace(module_=module, criterion=criterion)
+    if not isinstance(criterion, type):
+        net.criterion_ = criterion
+    question = ask(X, y, net)
+    assert question.problem.exact
+    assert question.problem.likelihood.name == "categorical"
+    with pytest.raises(pellucid.InvalidInput, match="not fitted"):
+        ask(X, y, SimpleNamespace(module=nn.Linear, criterion=CE))
