@@ -190,7 +190,7 @@ def speed() -> list[str]:
 
 def main() -> None:
     """Print the three tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
