@@ -9,9 +9,10 @@ from ..alarms import Alarm
 from .view import View, equal_rows
 from .words import percent, some
 
-COSTLY_COPIES, COSTLY_REPEATS = 0.02, 0.25
-"""Share of the constant prediction's loss above which conflicts are told: of copies, and of rows
-that repeat by themselves, where some noise is nothing strange."""
+COSTLY_COPIES, COSTLY_NUMBERS, COSTLY_REPEATS = 0.02, 0.1, 0.25
+"""Share of the constant prediction's loss above which conflicts are told: of copies (with numbers
+for targets, which may be measured twice), and of rows that repeat by themselves, where noise is
+nothing strange."""
 MANY_COPIES, FEWEST_COPIES = 0.05, 5
 """Share and number of held-out rows that must be copies."""
 
@@ -26,7 +27,8 @@ def conflicting_duplicates(view: View) -> Iterator[Alarm]:
     rows = np.flatnonzero(costs > 0)
     floor, trivial = float(costs.mean()), trivial_cost(view)
     copied = len(rows) > 0 and view.repeats_are_copies
-    if floor < (COSTLY_COPIES if copied else COSTLY_REPEATS) * trivial or not len(rows):
+    copies = COSTLY_COPIES if view.problem.classes else COSTLY_NUMBERS
+    if not len(rows) or floor < (copies if copied else COSTLY_REPEATS) * trivial:
         return
     advice = (
         "Find out which of the copies are right."

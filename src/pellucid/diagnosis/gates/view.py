@@ -79,9 +79,12 @@ class View:
         """Whether equal rows must be copies, since rows hardly repeat by themselves.
 
         Of rows that differ, nearly all differ in some one column, or in each of two halves of the
-        columns. Rows of few discrete columns repeat by themselves.
+        columns. Rows of few discrete columns repeat by themselves, and where fewer than half of the
+        rows differ they were repeated on purpose, as measurements are.
         """
         _, first = np.unique(self.row_groups, return_index=True)
+        if len(first) < self.n / 2:
+            return False
         X = self.problem.raw_X[first]
         n_values = np.array([len(np.unique(x)) for x in X.T])
         if n_values.max() >= 0.9 * len(X):
