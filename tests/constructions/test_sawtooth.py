@@ -237,7 +237,10 @@ def test_every_layer_of_the_zigzag_is_the_one_before_it_folded():
     ("call", "message"),
     [
         (lambda: zigzag(2, 2), "m is 2; it must be a whole number, 3"),
-        (lambda: zigzag(10_000, 10_000), "this zigzag has 1,000,000,020,001 parameters; at most 50,000,000 are made"),
+        (
+            lambda: zigzag(10_000, 10_000),
+            "this zigzag has 1,000,000,020,001 parameters; at most 50,000,000 are made",
+        ),
         (lambda: sawtooth(0), "k is 0"),
         (lambda: sawtooth_distance_bound(3, 0), "pieces is 0"),
         (lambda: width_needed(3, 1, -1.0), "distance is -1; it must be 0 or more"),

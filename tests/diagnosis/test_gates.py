@@ -11,13 +11,14 @@ from pellucid.diagnosis.gates import DATA_GATES, data_gates
 from pellucid.diagnosis.gates.duplicates import conflict_costs
 from pellucid.diagnosis.gates.view import View, equal_rows, ranks
 from pellucid.diagnosis.problem import pose
+from pellucid.diagnosis.splits import RANDOM, split_of
 from pellucid.diagnosis.verdict import Recipe
 
 STANDARDIZED = Recipe((8,), standardize=True)
 
 
-def alarms(table, recipe=STANDARDIZED, seed=0, **options):
-    found = data_gates(pose(table, recipe, seed, 0.25), recipe, threads=1, **options)
+def alarms(table, recipe=STANDARDIZED, seed=0, split=RANDOM, **options):
+    found = data_gates(pose(table, recipe, seed, 0.25, split), recipe, threads=1, **options)
     for alarm in found:
         assert alarm.gate in DATA_GATES
         assert alarm.kind in ALARM_KINDS
@@ -166,6 +167,13 @@ def test_copies_across_the_split_are_told():
     assert "copies across the split" not in alarms(as_table(X, y))
 
 
+def test_rows_of_rounded_measurements_are_copies_where_they_agree_in_all():
+    wine, iris = load_dataset("wine"), load_dataset("iris")  # no column differs in nine tenths
+    for table, copied in ((wine, True), (iris, False)):
+        twice = as_table(np.vstack([table.X] * 2), np.tile(table.y, 2))
+        assert ("copies across the split" in alarms(twice)) == copied
+
+
 def test_equal_rows_share_a_number_and_zero_has_no_sign():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     groups = equal_rows(X)
@@ -209,6 +217,22 @@ def test_the_target_under_other_names_is_told():
     assert "gives the target away" not in alarms(same)
 
 
+def test_a_copy_with_noise_is_told_beside_columns_that_say_nothing():
+    X, _, rng = drawn(n=400)
+    y = rng.integers(0, 3, 400)
+    code = np.array([5.0, 1.0, 9.0])[y] + 0.02 * rng.normal(size=400)
+    table = as_table(np.column_stack([X, code]), y)
+    assert alarms(table)["gives the target away"].columns == ("x5",)
+    apart = y + 0.15 * rng.normal(size=400)  # a measurement that tells them apart
+    assert "gives the target away" not in alarms(as_table(np.column_stack([X, apart]), y))
+
+
+def test_columns_that_all_equal_the_target_are_a_toy():
+    y = np.repeat([0, 1], 60)
+    found = alarms(as_table(np.outer(y, np.ones(5)), y))
+    assert not {"gives the target away", "copies across the split"} & set(found)
+
+
 def test_an_honest_column_beside_noise_is_not_told():
     X, _, rng = drawn()
     assert "gives the target away" not in alarms(as_table(X, (X[:, 0] > 0).astype(int)))
@@ -249,6 +273,25 @@ def test_wrong_numbers_are_told_and_long_tails_are_not():
     assert alarms(as_table(X, wrong))["corrupted labels"].certainty == "undecided"
     assert not alarms(as_table(X, y))
     assert not alarms(as_table(X, np.exp(2 * y) + rng.standard_t(2, size=1500)))
+
+
+def test_targets_in_another_unit_are_told_and_long_tails_are_not():
+    X, y, rng = drawn()
+    price = 300 + 20 * y
+    price[[3, 77, 200, 411]] *= 1000
+    alarm = alarms(as_table(X, price))["target of another scale"]
+    assert alarm.rows == (3, 77, 200, 411)
+    assert alarm.certainty == "likely"
+    assert "divided by 1,000" in alarm.sentence
+    assert "target of another scale" not in alarms(as_table(X, 300 + 20 * y))
+    for tails in (np.exp(3 * y), rng.standard_t(1, size=600), rng.poisson(0.1, 600).astype(float)):
+        assert "target of another scale" not in alarms(as_table(X, tails))
+
+
+def test_measurements_repeated_on_purpose_are_no_data_error():
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.linspace(0, 1, 40), 5)[:, None]
+    assert not alarms(as_table(X, X[:, 0] ** 2 + 0.05 * rng.normal(size=200)))
 
 
 def test_a_class_that_is_nearly_everything_is_told():
@@ -296,7 +339,8 @@ def test_a_target_that_drifts_along_a_date_is_told():
     drifts = Table("t", columns, "y", walk)
     alarm = alarms(drifts)["drift with time"]
     assert "time='day'" in alarm.sentence
-    assert "drift with time" not in alarms(drifts, timed=True)
+    rest, split = split_of(drifts, None, np.arange(400))
+    assert "drift with time" not in alarms(rest, split=split)
     steady = Table("t", columns, "y", rng.normal(size=400))
     assert "drift with time" not in alarms(steady)
 

@@ -2,6 +2,7 @@
 
 from ._activations import activations
 from ._bent_hyperplanes import bent_hyperplanes
+from ._comparison import comparison
 from ._decision_regions import decision_regions
 from ._function import function
 from ._gradient_flow import gradient_flow
@@ -18,6 +19,7 @@ from ._waterfall import waterfall
 __all__ = [
     "activations",
     "bent_hyperplanes",
+    "comparison",
     "decision_regions",
     "function",
     "function_panels",

@@ -9,8 +9,10 @@ from ..alarms import Alarm
 from .view import View, equal_rows
 from .words import percent, some
 
-COSTLY = 0.05
-"""Share of the constant prediction's loss above which conflicts are told."""
+COSTLY_COPIES, COSTLY_NUMBERS, COSTLY_REPEATS = 0.02, 0.1, 0.25
+"""Share of the constant prediction's loss above which conflicts are told: of copies (with numbers
+for targets, which may be measured twice), and of rows that repeat by themselves, where noise is
+nothing strange."""
 MANY_COPIES, FEWEST_COPIES = 0.05, 5
 """Share and number of held-out rows that must be copies."""
 
@@ -24,9 +26,10 @@ def conflicting_duplicates(view: View) -> Iterator[Alarm]:
     groups, costs = view.row_groups, conflict_costs(view)
     rows = np.flatnonzero(costs > 0)
     floor, trivial = float(costs.mean()), trivial_cost(view)
-    if floor < COSTLY * trivial:
+    copied = len(rows) > 0 and view.repeats_are_copies
+    copies = COSTLY_COPIES if view.problem.classes else COSTLY_NUMBERS
+    if not len(rows) or floor < (copies if copied else COSTLY_REPEATS) * trivial:
         return
-    copied = view.repeats_are_copies
     advice = (
         "Find out which of the copies are right."
         if copied

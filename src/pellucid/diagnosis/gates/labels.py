@@ -12,18 +12,55 @@ from .view import View
 from .words import percent, some
 
 FEWEST = 100
+APART, MOST_APART, FEWEST_APART, FIT_BACK = 20.0, 0.2, 3, 0.8
+"""The step in size, the share and number of targets beyond it, and how many must fit back."""
 DOMINANT = 0.95
 FEW = 10
 CONFIDENT = 0.4
 """The share of rows that a model is most certain of."""
-WRONG, FLAT = 0.03, 0.65
-"""Errors there, and how many of the errors elsewhere, that make labels suspect."""
+WRONG, FLAT, SURELY_FLAT = 0.03, 0.65, 0.45
+"""Errors there, and how many of the errors in all, that make labels suspect; and beyond noise."""
 LEARNED = 0.6
 """Errors of the model as a share of the constant prediction's: there is something to contradict."""
 HEAVY, LIGHT = 8.0, 5.0
 """Kurtosis of residuals and of the targets themselves (3 for normal ones)."""
 OUTLYING, FAR_OFF, CLOSE = 4.0, 0.03, 0.16
 """Robust deviations that are far, how many rows must be, and how closely the others follow."""
+
+
+def target_of_another_scale(view: View) -> Iterator[Alarm]:
+    """A few targets many times as large as all others, as after a change of units.
+
+    Of their sizes in order, a step of a factor of 20 must part the few from the rest.
+    """
+    problem = view.problem
+    if problem.classes:
+        return
+    size = np.abs(problem.y)
+    order = np.argsort(size, kind="stable")
+    start = max(int((1 - MOST_APART) * view.n), 1)
+    below, above = size[order[start - 1 : -1]], size[order[start:]]
+    steps = np.divide(above, below, out=np.ones_like(above), where=below > 0)
+    k = int(np.argmax(steps[: 1 - FEWEST_APART] if len(steps) >= FEWEST_APART else steps))
+    rows, rest = order[start + k :], order[: start + k]
+    if steps[k] < APART or len(rows) < FEWEST_APART:
+        return
+    factor = 10.0 ** np.round(np.log10(np.median(size[rows]) / np.median(size[rest])))
+    low, high = np.quantile(problem.y[rest], [0.01, 0.99])
+    back = problem.y[rows] / factor
+    fits = float(((low <= back) & (back <= high)).mean())
+    yield Alarm(
+        "target of another scale",
+        "data error",
+        "likely" if fits >= FIT_BACK else "undecided",
+        f"{len(rows)} of the {view.n} targets are at least {steps[k]:.0f} times as large as all "
+        f"others"
+        + (f", and would be like them divided by {factor:,.0f}" if fits >= FIT_BACK else "")
+        + ": they may be in another unit, and they decide the loss. Check those rows.",
+        (problem.table.target_name,),
+        some(np.sort(rows)),
+        remedy="drop rows",
+    )
 
 
 def one_class_dominates(view: View) -> Iterator[Alarm]:
@@ -81,9 +118,10 @@ def _wrong_labels(view: View, p: Float64[Array, "m k"]) -> Iterator[Alarm]:
     errs = p.argmax(axis=1) != y
     prior = 1 - np.bincount(y).max() / len(y)
     certain = _most_certain(p)
-    share, elsewhere = float(errs[certain].mean()), float(errs.mean())
-    noise = np.sqrt(max(share * (1 - share), 1e-9) / certain.sum())
-    if elsewhere > LEARNED * prior or share - 2 * noise < WRONG or share < FLAT * elsewhere:
+    share, in_all = float(errs[certain].mean()), float(errs.mean())
+    surely = share - 2 * np.sqrt(max(share * (1 - share), 1e-9) / certain.sum())
+    flat = share >= FLAT * in_all and surely >= SURELY_FLAT * in_all
+    if in_all > LEARNED * prior or surely < WRONG or not flat:
         return
     rows = view.sample[certain & errs]
     yield Alarm(
@@ -91,7 +129,7 @@ def _wrong_labels(view: View, p: Float64[Array, "m k"]) -> Iterator[Alarm]:
         "data error",
         "undecided",
         f"{percent(share)} of the labels contradict a forest grown on other rows even in the "
-        f"{percent(CONFIDENT)} of the rows that it is most certain of ({percent(elsewhere)} in "
+        f"{percent(CONFIDENT)} of the rows that it is most certain of ({percent(in_all)} in "
         "all): about that many labels may be wrong. Check some of the rows named.",
         rows=some(rows),
         remedy="drop rows",

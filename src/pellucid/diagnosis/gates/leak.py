@@ -18,6 +18,8 @@ SOMETHING = 0.9
 """And they say something: a table whose other columns are noise is left alone."""
 BINS, PROMISING = 20, 0.25
 FEWEST = 30
+GAP = 3.0
+"""Gaps between classes, in widths of a class, that a measurement does not have."""
 
 
 def gives_the_target_away(view: View) -> Iterator[Alarm]:
@@ -29,8 +31,25 @@ def gives_the_target_away(view: View) -> Iterator[Alarm]:
     if len(view.groups) < 2 or len(view.sample) < FEWEST:
         return
     copies = [g for g in view.groups if _is_target(view, g)]
-    for group in copies:
-        yield _alarm(group, f"{subject((group.name,))} holds the same as the target in every row")
+    if len(copies) == len(view.groups):
+        return
+    if copies:
+        columns = tuple(g.name for g in copies)
+        holds = "holds" if len(copies) == 1 else "hold"
+        yield _alarm(columns, f"{subject(columns)} {holds} the same as the target in every row")
+    found = _far_above_the_rest(view, copies)
+    yield from found.values()
+    for group in view.groups:
+        if group not in copies and group not in found and _marks_classes(view, group):
+            yield _alarm(
+                (group.name,),
+                f"{subject((group.name,))} has a narrow range of values of its own for each "
+                "class, with wide gaps between them",
+            )
+
+
+def _far_above_the_rest(view: View, copies: list[Group]) -> dict[Group, Alarm]:
+    """The columns that predict nearly all by themselves, where the others together do not."""
     alone = {
         g: unexplained(view.scores, tree_scores(view.X[:, g.indices], view.scores, view.seed))
         for g in view.groups
@@ -39,29 +58,32 @@ def gives_the_target_away(view: View) -> Iterator[Alarm]:
     suspects = {g: u for g, u in alone.items() if u <= NEARLY_ALL}
     others = [g for g in view.groups if g not in suspects and g not in copies]
     if not suspects or not others:
-        return
+        return {}
     columns = [i for g in others for i in g.indices]
     rest = unexplained(view.scores, forest_scores(view.X[:, columns], view.scores, view.seed))
     if rest > SOMETHING:
-        return
-    for group, left in suspects.items():
-        if rest >= max(left + FAR, TIMES * left):
-            yield _alarm(
-                group,
-                f"{subject((group.name,))} alone predicts {percent(1 - left)} of the target by "
-                f"cross-validation, all other columns together {percent(1 - rest)}, and "
-                f"{_shuffled(view, group)}",
-            )
+        return {}
+    return {
+        group: _alarm(
+            (group.name,),
+            f"{subject((group.name,))} alone predicts {percent(1 - left)} of the target by "
+            f"cross-validation, all other columns together {percent(1 - rest)}, and "
+            f"{_shuffled(view, group)}",
+        )
+        for group, left in suspects.items()
+        if rest >= max(left + FAR, TIMES * left)
+    }
 
 
-def _alarm(group: Group, found: str) -> Alarm:
+def _alarm(columns: tuple[str, ...], found: str) -> Alarm:
+    it, is_it = ("it", "it is") if len(columns) == 1 else ("them", "they are")
     return Alarm(
         "gives the target away",
         "data error",
         "likely",
-        f"{found}: it may give the target away. If it is not known before the target is, leave it "
-        "out.",
-        (group.name,),
+        f"{found}: {is_it.split()[0]} may give the target away. If {is_it} not known before the "
+        f"target is, leave {it} out.",
+        columns,
         remedy="drop columns",
     )
 
@@ -78,6 +100,22 @@ def _is_target(view: View, group: Group) -> bool:
         return False
     pairs = np.unique(np.searchsorted(values, codes) * len(problem.classes) + problem.y)
     return len(pairs) == k
+
+
+def _marks_classes(view: View, group: Group) -> bool:
+    """Whether the values of each class lie close together, far from those of the others.
+
+    A measurement that separates the classes is spread within them; a copy with some noise is not.
+    """
+    if not view.problem.classes or len(group.indices) != 1:
+        return False
+    x, y = view.X[:, group.indices[0]], view.problem.y[view.sample]
+    ends = np.array([[x[y == k].min(), x[y == k].max()] for k in np.unique(y)])
+    ends = ends[np.argsort(ends[:, 0])]
+    if len(ends) < 2:
+        return False
+    gaps, widths = ends[1:, 0] - ends[:-1, 1], ends[:, 1] - ends[:, 0]
+    return bool(gaps.min() > GAP * widths.max() > 0)
 
 
 def _promising(view: View, group: Group) -> bool:

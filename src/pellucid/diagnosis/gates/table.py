@@ -13,7 +13,12 @@ from ..problem import Problem
 from ..verdict import Recipe
 from .columns import constant_columns, identifiers, missing_values
 from .duplicates import conflicting_duplicates, copies_across_the_split
-from .labels import corrupted_labels, few_rows_per_class, one_class_dominates
+from .labels import (
+    corrupted_labels,
+    few_rows_per_class,
+    one_class_dominates,
+    target_of_another_scale,
+)
 from .leak import gives_the_target_away
 from .order import drift_with_time, sorted_rows
 from .scales import scales
@@ -58,6 +63,11 @@ _GATES = (
         "corrupted labels",
         "targets that contradict a model of the other rows even where it is most certain",
         corrupted_labels,
+    ),
+    Gate(
+        "target of another scale",
+        "a few targets many times as large as all others, as in another unit",
+        target_of_another_scale,
     ),
     Gate(
         "class imbalance",

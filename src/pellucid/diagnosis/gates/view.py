@@ -76,13 +76,24 @@ class View:
 
     @cached_property
     def repeats_are_copies(self) -> bool:
-        """Whether different rows differ nearly always in some one column: equal rows are copies.
+        """Whether equal rows must be copies, since rows hardly repeat by themselves.
 
-        Rows of few discrete columns repeat by themselves.
+        Of rows that differ, nearly all differ in some one column, or in each of two halves of the
+        columns. Rows of few discrete columns repeat by themselves, and where fewer than half of the
+        rows differ they were repeated on purpose, as measurements are.
         """
         _, first = np.unique(self.row_groups, return_index=True)
+        if len(first) < self.n / 2:
+            return False
         X = self.problem.raw_X[first]
-        return any(len(np.unique(x)) >= 0.9 * len(x) for x in X.T)
+        n_values = np.array([len(np.unique(x)) for x in X.T])
+        if n_values.max() >= 0.9 * len(X):
+            return True
+        order = np.argsort(-n_values, kind="stable")
+        halves = [X[:, order[i::2]] for i in (0, 1) if len(order) > 1]
+        return bool(halves) and all(
+            len(np.unique(equal_rows(half))) >= 0.95 * len(X) for half in halves
+        )
 
 
 def _belongs(name: str, column: str) -> bool:
