@@ -147,6 +147,13 @@ PELLUCID_INLINE uint64_t expand(uint64_t packed, uint64_t of) {
 #endif
 }
 
+// The lowest bits of x, at most n.
+PELLUCID_INLINE uint64_t lowest(uint64_t x, int n) {
+    uint64_t found = 0;
+    for (; n > 0 && x; --n, x &= x - 1) found |= x & -x;
+    return found;
+}
+
 template <int WORDS>
 struct Cell {
     int64_t begin, n;  // among the corners
@@ -264,7 +271,7 @@ template <int DIM, int WORDS>
 class Box : public Layers<DIM> {
     using Base = Layers<DIM>;
     using Base::fail, Base::layers_, Base::limit_, Base::n_layers_, Base::out_, Base::patterns_,
-        Base::problem_, Base::stop_, Base::stopped_, Base::tick;
+        Base::problem_, Base::reach_, Base::stop_, Base::stopped_, Base::tick;
 
 public:
     Box(const RegionProblem& problem, StopSignal* stop, bool polls)
@@ -309,6 +316,7 @@ private:
     bool cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
     int gather(const Chunk<DIM>& chunk, uint64_t todo);
     bool play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
+    bool play(Game& game, uint64_t these);
     bool begin_game(Game& game, const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
     bool find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, bool bare);
     uint64_t most_crossed() const;
@@ -351,6 +359,8 @@ private:
     uint64_t facets_at_[1 << AT_ONCE];  // by pattern
     int64_t members_at_[1 << AT_ONCE];
     uint64_t possible_at_[1 << AT_ONCE];  // facets that a game has not ruled out
+    Stack<float> game_values_;            // only room is taken
+    Stack<uint32_t> game_masks_;
     Stack<Part> parts_;
     Stack<int64_t> members_;            // corners of parts
     bool collecting_ = false;

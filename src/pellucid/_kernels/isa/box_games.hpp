@@ -8,7 +8,7 @@
 // dimensions has five times as many as corners.
 //
 // Either answer is checked by itself: the point's values, or the sums at all corners, must exceed the
-// errors of the corners' values. What the shares rule out, they rule out on all faces without a corner
+// errors of the corners' values, which are kept in single precision. What the shares rule out, they rule out on all faces without a corner
 // where the sum is not negative, and for all s that agree where y_k > 0. A corner of the cell answers
 // for its own signs and its facets, so that few games are left. A switch bounds a part exactly where
 // the part with the other sign of this switch is there.
@@ -21,12 +21,15 @@
 namespace pellucid::PELLUCID_ISA {
 namespace {
 
-constexpr uint64_t WHOLE = ~uint64_t(0);  // the face that is the cell itself
+constexpr int AT_A_TIME = 31;                   // facets that one game knows
+constexpr uint32_t WHOLE = 1u << AT_A_TIME;      // the face that is the cell itself
+constexpr int64_t FEW = 256;                     // corners, below which vertices are cheaper
+constexpr int F = 2 * D;                         // floats in a vector
 
 // Whether games are cheaper than vertices: n corners, m switches, and questions that no corner answers.
 // In cycles, as measured.
 PELLUCID_INLINE bool prefer_games(int64_t n, int m, int64_t questions) {
-    const double game = 3 * double(n) * (m + 2) / D + 1000;
+    const double game = 2 * double(n) * (m + 2) / D + 1000;
     return double(questions) * game < double(n) * smaller(double(150 + n), 700);
 }
 
@@ -34,96 +37,111 @@ class Game {
 public:
     enum Answer { no = -1, unknown = 0, yes = 1 };
 
-    const uint64_t* masks;  // by corner: its facets; zeros from the last corner on
-    const double* values;   // by switch and corner, at most 1 in size
-    int64_t stride;         // corners, up to a multiple of 2 D
+    const uint32_t* masks;  // by corner: WHOLE and its facets; zeros from the last corner on
+    const float* values;    // by switch and corner, at most 1 in size
+    int64_t stride;         // corners, up to a multiple of 2 F
     int m;
-    double error;  // of a value and of a sum of values
+    float error;  // of a value and of a sum of values, with that of single precision
 
     // What the answer rests on.
-    uint64_t face;            // yes: the facets that hold the point
-    uint64_t still, support;  // no: facets with a corner where the sum is not negative; the shares
+    uint32_t face;     // yes: the facets that hold the point
+    uint32_t still;    // no: facets with a corner where the sum is not negative
+    uint64_t support;  // no: the switches with a share
 
     // Whether a point of the face, whose corners have a bit of it, has the signs s.
-    Answer play(uint64_t s, uint64_t face);
+    Answer play(uint64_t s, uint32_t face);
 
 private:
     static constexpr int ROWS = AT_ONCE + 1;
     static constexpr int LEAST = -1;  // the variable that is the least value; -2 - k: its excess at k
 
     struct Reply {
-        double value;
+        float value;
         int64_t corner;
     };
-    Reply reply(const double* shares, uint64_t face);
-    template <int USED>
-    Reply scan(const double* factor, const double* const* column, uint64_t face);
+    template <bool ALL>
+    Reply reply(uint32_t face);
+    template <bool ALL, int USED>
+    Reply scan(const float* factor, const float* const* column, uint32_t face);
+    bool ruled_out(uint32_t face);
     bool is_point() const;
     void begin(int64_t corner);
     bool enter(int variable);
     double value(int k, int64_t corner) const { return sign_[k] * values[k * stride + corner]; }
 
-    double sign_[AT_ONCE];
+    double sign_[AT_ONCE], shares_[AT_ONCE];
+    uint64_t signs_ = 0;
+    bool begun_ = false;
     int row_of_least_;
     int basis_[ROWS];             // corners, or the variables below 0
     double inverse_[ROWS][ROWS];  // of the basis; the last column are the variables' values
 };
 
-// The corner of the face with the largest sum of shares; what is `still` open.
-Game::Reply Game::reply(const double* shares, uint64_t face) {
-    double factor[AT_ONCE];
-    const double* column[AT_ONCE];
+// The corner of the face with the largest sum of shares; or, of ALL corners, which facets are `still` open.
+template <bool ALL>
+Game::Reply Game::reply(uint32_t face) {
+    float factor[AT_ONCE];
+    const float* column[AT_ONCE];
     int used = 0;
     support = 0;
     for (int k = 0; k < m; ++k) {
-        if (shares[k] == 0) continue;
+        if (shares_[k] == 0) continue;
         support |= uint64_t(1) << k;
-        factor[used] = shares[k] * sign_[k];
+        factor[used] = float(shares_[k] * sign_[k]);
         column[used++] = values + k * stride;
     }
     switch (used) {
-        case 1: return scan<1>(factor, column, face);
-        case 2: return scan<2>(factor, column, face);
-        case 3: return scan<3>(factor, column, face);
-        case 4: return scan<4>(factor, column, face);
-        case 5: return scan<5>(factor, column, face);
-        case 6: return scan<6>(factor, column, face);
-        case 7: return scan<7>(factor, column, face);
-        case 8: return scan<8>(factor, column, face);
-        case 9: return scan<9>(factor, column, face);
-        default: return scan<10>(factor, column, face);
+        case 1: return scan<ALL, 1>(factor, column, face);
+        case 2: return scan<ALL, 2>(factor, column, face);
+        case 3: return scan<ALL, 3>(factor, column, face);
+        case 4: return scan<ALL, 4>(factor, column, face);
+        case 5: return scan<ALL, 5>(factor, column, face);
+        case 6: return scan<ALL, 6>(factor, column, face);
+        case 7: return scan<ALL, 7>(factor, column, face);
+        case 8: return scan<ALL, 8>(factor, column, face);
+        case 9: return scan<ALL, 9>(factor, column, face);
+        default: return scan<ALL, 10>(factor, column, face);
     }
 }
 
-template <int USED>
-Game::Reply Game::scan(const double* factor, const double* const* column, uint64_t face) {
-    constexpr double FAR = -8;  // below every sum
-    vd by[USED], best[2] = {all(FAR), all(FAR)};
-    vl best_at[2] = {}, at{}, open{};
-    for (int j = 0; j < USED; ++j) by[j] = all(factor[j]);
-    for (int i = 0; i < D; ++i) at[i] = i;
-    for (int64_t i = 0; i < stride; i += 2 * D)
+template <bool ALL, int USED>
+Game::Reply Game::scan(const float* factor, const float* const* column, uint32_t face) {
+    constexpr float FAR = -8;  // below every sum
+    vf by[USED], best[2] = {every(FAR), every(FAR)};
+    vi best_at[2] = {}, at{}, open{};
+    for (int j = 0; j < USED; ++j) by[j] = every(factor[j]);
+    for (int i = 0; i < F; ++i) at[i] = i;
+    for (int64_t i = 0; i < stride; i += 2 * F)
         for (int b = 0; b < 2; ++b) {
-            const int64_t from = i + b * D;
-            vd sum = by[0] * load_any(column[0] + from);
-            for (int j = 1; j < USED; ++j) sum += by[j] * load_any(column[j] + from);
-            vl mask;
+            const int64_t from = i + b * F;
+            vf sum = by[0] * floats(column[0] + from);
+            for (int j = 1; j < USED; ++j) sum += by[j] * floats(column[j] + from);
+            vi mask;
             __builtin_memcpy(&mask, masks + from, sizeof mask);
-            open |= (sum < all(-error)) ? vl{} : mask;
-            const vd here = ((mask & int64_t(face)) != 0) ? sum : all(FAR);
-            const vl better = here > best[b];
-            best[b] = better ? here : best[b];
-            best_at[b] = better ? at : best_at[b];
-            at += D;
+            if constexpr (ALL) {
+                open |= (sum < every(-error)) ? vi{} : mask;
+            } else {
+                const vf here = ((mask & int32_t(face)) != 0) ? sum : every(FAR);
+                const vi better = here > best[b];
+                best[b] = better ? here : best[b];
+                best_at[b] = better ? at : best_at[b];
+                at += F;
+            }
         }
-    still = 0;
     Reply found{best[0][0], best_at[0][0]};
-    for (int i = 0; i < D; ++i) {
-        still |= uint64_t(open[i]);
+    if constexpr (ALL) still = 0;
+    for (int i = 0; i < F; ++i) {
+        if constexpr (ALL) still |= uint32_t(open[i]);
         for (int b = 0; b < 2; ++b)
             if (best[b][i] > found.value) found = {best[b][i], best_at[b][i]};
     }
     return found;
+}
+
+// Whether the shares prove that no point of the face has all signs.
+bool Game::ruled_out(uint32_t face) {
+    reply<true>(face);
+    return (still & face) == 0;
 }
 
 // One corner, and the switch with the least value there.
@@ -187,15 +205,16 @@ bool Game::is_point() const {
     return true;
 }
 
-Game::Answer Game::play(uint64_t s, uint64_t of) {
-    double shares[AT_ONCE];
-    for (int k = 0; k < m; ++k) sign_[k] = s >> k & 1 ? 1 : -1, shares[k] = 1.0 / m;
-    Reply best = reply(shares, of);
-    if ((still & of) == 0) return no;
+Game::Answer Game::play(uint64_t s, uint32_t of) {
+    if (!begun_ || s != signs_)  // else the last shares are a good start
+        for (int k = 0; k < m; ++k) sign_[k] = s >> k & 1 ? 1 : -1, shares_[k] = 1.0 / m;
+    begun_ = true, signs_ = s;
+    Reply best = reply<false>(of);
+    if (best.value < -error && ruled_out(of)) return no;
     begin(best.corner);
     for (int step = 0; step < 64; ++step) {
         if (inverse_[row_of_least_][m] > error && is_point()) {
-            face = ~uint64_t(0);
+            face = ~uint32_t(0);
             for (int i = 0; i <= m; ++i)
                 if (basis_[i] >= 0 && inverse_[i][m] > 1e-12) face &= masks[basis_[i]];
             return yes;
@@ -207,12 +226,12 @@ Game::Answer Game::play(uint64_t s, uint64_t of) {
             if (dual[k] > most) most = dual[k], enters = -2 - k;
         if (enters == 0) {
             double sum = 0;
-            for (int k = 0; k < m; ++k) sum += shares[k] = dual[k] < -1e-12 ? -dual[k] : 0;
-            if (!(sum > 0.5)) return unknown;
-            for (int k = 0; k < m; ++k) shares[k] /= sum;
-            best = reply(shares, of);
-            if ((still & of) == 0) return no;
-            if (!(best.value > dual[m] + 1e-12)) return unknown;
+            for (int k = 0; k < m; ++k) sum += shares_[k] = dual[k] < -1e-12 ? -dual[k] : 0;
+            if (!(sum > 0.5)) return begun_ = false, unknown;
+            for (int k = 0; k < m; ++k) shares_[k] /= sum;
+            best = reply<false>(of);
+            if (best.value < -error && ruled_out(of)) return no;
+            if (!(best.value > dual[m] + error)) return unknown;
             enters = int(best.corner);
         }
         if (!enter(enters)) return unknown;
@@ -224,59 +243,57 @@ Game::Answer Game::play(uint64_t s, uint64_t of) {
 template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::begin_game(Game& game, const Chunk<DIM>& chunk, const Cell<WORDS>& cell,
                                  uint64_t todo) {
-    const int64_t n = cell.n, stride = (n + 2 * PAD - 1) / (2 * PAD) * (2 * PAD);
+    const int64_t n = cell.n, stride = (n + 2 * F - 1) / (2 * F) * (2 * F);
     const int m = gather(chunk, todo);
-    if (!values_.room(stride * padded(m)) || !masks_.room(stride)) return fail(), false;
+    if (!game_values_.room(stride * padded(m)) || !game_masks_.room(stride)) return fail(), false;
     const Corner<WORDS>* v = &corners_[cell.begin];
-    Mask<WORDS>* masks = masks_.data();
-    double* values = values_.data();
-    for (int64_t i = 0; i < n; ++i) masks[i] = v[i].mask;
-    for (int64_t i = n; i < stride; ++i) masks[i] = {};
-    game.error = 0;
+    float* values = game_values_.data();
+    vd largest{}, slack{};
     for (int c = 0; c < m; c += D) {
-        vd largest{}, slack{};
+        vd scale{};  // powers of two, so that no value exceeds 1
+        for (int k = c; k < m && k < c + D; ++k) {
+            const double most = cut_.chunk.norm[k] * reach_ + magnitude(cut_.chunk.c[k]);
+            if (!(most > 1e-250 && most < 1e250)) return false;
+            int exponent;
+            __builtin_frexp(most, &exponent);
+            scale[k - c] = __builtin_ldexp(1, -exponent);
+        }
         for (int64_t i = 0; i < n; ++i) {
             const auto found = cut_.chunk.values(c, points_[v[i].point]);
-            largest = max(largest, abs(found.values)), slack = max(found.slack, slack);
-            for (int k = 0; k < D; ++k) values[(c + k) * stride + i] = found.values[k];
-        }
-        for (int k = c; k < m && k < c + D; ++k) {
-            int exponent;
-            __builtin_frexp(largest[k - c], &exponent);
-            if (!(largest[k - c] > 1e-250 && largest[k - c] < 1e250)) return false;
-            const double scale = __builtin_ldexp(1, -exponent);  // exact
-            double* column = values + k * stride;
-            for (int64_t i = 0; i < n; ++i) column[i] *= scale;
-            for (int64_t i = n; i < stride; ++i) column[i] = 0;
-            game.error = larger(slack[k - c] * scale, game.error);
+            const vd scaled = found.values * scale;
+            largest = max(abs(scaled), largest), slack = max(found.slack * scale, slack);
+            for (int k = 0; k < D; ++k) values[(c + k) * stride + i] = float(scaled[k]);
         }
     }
-    game.masks = &masks[0].w[0], game.values = values;
-    game.stride = stride, game.m = m;
-    game.error = (game.error + 64 * U) * UP;  // with the roundings of a sum
-    return game.error < 1e-3;
+    for (int k = 0; k < m; ++k)
+        for (int64_t i = n; i < stride; ++i) values[k * stride + i] = 0;
+    game.masks = game_masks_.data(), game.values = values, game.stride = stride, game.m = m;
+    // A value, a share and every step of a sum are rounded to 24 bits.
+    game.error = float((highest(slack) + (m + 4) * 0x1p-23 * highest(largest)) * UP);
+    return game.error < 1e-3f;
 }
 
 // The facets of every part into which the switches in `todo` cut the cell, in facets_at_; where only a
 // count is wanted, whether there is a part. False: not known.
 template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo) {
+    if (cell.n < FEW) return false;
     const int m = __builtin_popcountll(todo);
-    const uint64_t all = (uint64_t(1) << m) - 1, facets = cell.used.w[0];
+    const uint64_t all = (uint64_t(1) << m) - 1;
     const bool counts = problem_.wanted == Wanted::count;
     const Corner<WORDS>* v = &corners_[cell.begin];
     uint64_t by_sign[2][AT_ONCE] = {};  // facets with a corner where the switch has this sign
     for (uint64_t s = 0; s <= all; ++s) facets_at_[s] = members_at_[s] = 0;
     for (int64_t i = 0; i < cell.n; ++i) {
-        const uint64_t s = compress(v[i].pos, todo), mask = v[i].mask.w[0];
+        const uint64_t s = compress(v[i].pos, todo);
         if ((s | compress(v[i].neg, todo)) != all) return false;
-        facets_at_[s] |= mask;
+        facets_at_[s] |= v[i].mask.w[0];
     }
     for (uint64_t s = 0; s <= all; ++s)
         for (int k = 0; k < m; ++k) by_sign[s >> k & 1][k] |= facets_at_[s];
     int64_t questions = 0;
     for (uint64_t s = 0; s <= all; ++s) {
-        possible_at_[s] = facets;
+        possible_at_[s] = cell.used.w[0];
         for (int k = 0; k < m; ++k) possible_at_[s] &= by_sign[s >> k & 1][k];
         if (facets_at_[s] == 0)
             questions += possible_at_[s] != 0;
@@ -285,27 +302,46 @@ bool Box<DIM, WORDS>::play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uin
     }
     Game game;
     if (!prefer_games(cell.n, m, questions) || !begin_game(game, chunk, cell, todo)) return false;
-    auto open = [&](uint64_t s) {
-        return facets_at_[s] == 0 ? possible_at_[s] : counts ? 0 : possible_at_[s] & ~facets_at_[s];
-    };
-    for (uint64_t s = 0; s <= all; ++s)
-        for (uint64_t rest; (rest = open(s)) != 0;) {
-            this->worked(1 + cell.n / 64);
-            const Game::Answer answer = game.play(s, facets_at_[s] ? rest & -rest : WHOLE);
-            const uint64_t face = game.face & facets;
-            if (stopped_ || answer == Game::unknown || (answer == Game::yes && face == 0)) return false;
-            ++out_->by_filter;
-            if (answer == Game::yes) {
-                facets_at_[s] |= face;
-                continue;
-            }
-            for (uint64_t other = 0; other <= all; ++other)
-                if (((other ^ s) & game.support) == 0) possible_at_[other] &= game.still;
-        }
+    for (uint64_t rest = cell.used.w[0]; rest;) {
+        const uint64_t these = lowest(rest, AT_A_TIME);
+        rest &= ~these;
+        uint32_t* masks = game_masks_.data();
+        for (int64_t i = 0; i < game.stride; ++i)
+            masks[i] = i < cell.n ? uint32_t(compress(v[i].mask.w[0], these)) | WHOLE : 0;
+        if (!play(game, these)) return false;
+    }
     for (int k = 0; k < m; ++k)
         for (uint64_t s = 0; s <= all; ++s)
             if (facets_at_[s] && facets_at_[s ^ uint64_t(1) << k])
                 facets_at_[s] |= uint64_t(1) << cut_.chunk.slot[k];
+    return true;
+}
+
+// The same for `these` facets, after all that the corners tell by themselves.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::play(Game& game, uint64_t these) {
+    const uint64_t all = cut_.switches;
+    const bool counts = problem_.wanted == Wanted::count;
+    for (uint64_t s = 0; s <= all;) {
+        const uint64_t known = facets_at_[s], open = possible_at_[s] & (known ? ~known & these : ~known);
+        if (open == 0 || (known && counts)) {
+            ++s;
+            continue;
+        }
+        this->worked(1 + game.stride / 64);
+        const Game::Answer answer =
+            game.play(s, known ? uint32_t(compress(open & -open, these)) : WHOLE);
+        if (stopped_ || answer == Game::unknown) return false;
+        ++out_->by_filter;
+        if (answer == Game::yes) {
+            facets_at_[s] |= expand(game.face & ~WHOLE, these);
+            if (facets_at_[s] == 0) return false;  // none of these, or a part within the cell
+            continue;
+        }
+        const uint64_t still = game.still & WHOLE ? expand(game.still & ~WHOLE, these) | ~these : 0;
+        for (uint64_t other = 0; other <= all; ++other)
+            if (((other ^ s) & game.support) == 0) possible_at_[other] &= still;
+    }
     return true;
 }
 

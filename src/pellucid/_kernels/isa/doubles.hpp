@@ -25,7 +25,8 @@ constexpr int D = 2;
 constexpr int PAD = 8;  // rows of switches are padded to this many
 
 typedef double vd __attribute__((vector_size(D * 8)));
-typedef int64_t vl __attribute__((vector_size(D * 8)));
+typedef float vf __attribute__((vector_size(D * 8)));
+typedef int32_t vi __attribute__((vector_size(D * 8)));
 
 PELLUCID_INLINE vd load(const double* p) { return *reinterpret_cast<const vd*>(p); }
 PELLUCID_INLINE vd load_any(const double* p) {  // where p need not be aligned
@@ -33,6 +34,12 @@ PELLUCID_INLINE vd load_any(const double* p) {  // where p need not be aligned
     __builtin_memcpy(&a, p, sizeof a);
     return a;
 }
+PELLUCID_INLINE vf floats(const float* p) {
+    vf a;
+    __builtin_memcpy(&a, p, sizeof a);
+    return a;
+}
+PELLUCID_INLINE vf every(float x) { return x - vf{}; }
 PELLUCID_INLINE void store(double* p, vd a) { *reinterpret_cast<vd*>(p) = a; }
 PELLUCID_INLINE vd all(double x) { return x - vd{}; }
 
