@@ -5,6 +5,7 @@ import signal
 
 import jaxtyping
 import pytest
+import typechecking
 from hypothesis import settings
 
 # The tests run side by side: threads that wait for each other in busy loops (PyTorch, gradient
@@ -14,6 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A shell that starts the tests in the background has them ignore Ctrl-C, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+jaxtyping.jaxtyped = typechecking.jaxtyped
 jaxtyping.install_import_hook("pellucid", "typechecking.check")
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ci")

@@ -1,5 +1,43 @@
-"""The type checker of the test session: beartype, where a whole number is a float (PEP 484)."""
+"""The type checker of the test session: beartype, where a whole number is a float (PEP 484).
 
+A check of shapes and types takes longer than most of the functions that it is for. So each function
+is checked at its first `FULLY` calls in a process, and from then on at one call in `ONE_IN`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jaxtyping
 from beartype import BeartypeConf, beartype
 
 check = beartype(conf=BeartypeConf(is_pep484_tower=True))
+FULLY, ONE_IN = 300, 25
+_jaxtyped = jaxtyping.jaxtyped
+
+
+def often_enough(checked: Callable, plain: Callable) -> Callable:
+    """`checked` for the first calls and some of the later ones, else `plain`."""
+    calls = 0
+
+    @functools.wraps(plain)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        nonlocal calls
+        calls += 1
+        if calls > FULLY and calls % ONE_IN:
+            return plain(*args, **kwargs)
+        return checked(*args, **kwargs)
+
+    return function
+
+
+def jaxtyped(**options: Any) -> Callable:
+    """jaxtyping's decorator, whose functions are not checked at every call."""
+
+    def decorate(thing: Any) -> Any:
+        checked = _jaxtyped(**options)(thing)
+        return often_enough(checked, thing) if inspect.isfunction(thing) else checked
+
+    return decorate

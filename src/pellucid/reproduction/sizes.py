@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..datasets import moons, spirals
+from ..datasets import held_out_rows, load_dataset, moons, spirals
 from ..likelihoods import as_likelihood
 from ..network import Network
 from ..training import train_many
@@ -48,6 +48,28 @@ def wide() -> Network:
     return found.networks[0]
 
 
+def on_random_labels() -> dict[str, float]:
+    """512 units on the penguins with their species, and with the same labels in random order."""
+    table = load_dataset("penguins")
+    unseen = held_out_rows(table, 0.25, 0)
+    X, y = table.encoder(~unseen).transform(table), np.asarray(table.y)
+    found, shuffled = {}, np.random.default_rng(0).permutation(y[~unseen])
+    for name, labels in (("true", y[~unseen]), ("random", shuffled)):
+        grid = train_many(
+            X[~unseen],
+            labels,
+            hidden=[[WIDE]],
+            seed=0,
+            learning_rate=0.003,
+            steps=1000,
+            progress=False,
+        )
+        chosen = grid.networks[0](X).argmax(axis=1)
+        found[f"{name}_labels"] = float((chosen[~unseen] == labels).mean())
+        found[f"{name}_labels_held_out"] = float((chosen[unseen] == y[unseen]).mean())
+    return found
+
+
 def run() -> Outcome:
     """Parameters and accuracies of the wide network, and confidence by width."""
     data, fresh = spirals(600, seed=0), spirals(4000, seed=1)
@@ -58,6 +80,7 @@ def run() -> Outcome:
         "test_accuracy": float((wide()(fresh.X).argmax(axis=1) == fresh.y).mean()),
         "overconfidence": gaps,
         "growth": gaps[-1] - gaps[0],
+        **on_random_labels(),
     }
     return Outcome(values, {"overconfidence": lambda: _figure(gaps)})
 
