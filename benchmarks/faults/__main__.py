@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--source", choices=["rebuilt", "healthy", "planted", "all"], default="all")
     p.add_argument("--case", action="append", default=[], help="only ids that contain this")
     p.add_argument("--budget", type=float, default=5.0, help="seconds that the tool may take")
+    p.add_argument("--limit", type=float, help="seconds after which a case is ended")
     p.add_argument("--jobs", type=int, default=1, help="cases at once")
     p.add_argument("--threads", type=int, default=1, help="threads of each case")
     p.add_argument("--every", type=int, default=1, help="take every so many-th case only")
@@ -71,7 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
         line = f"{mark}{result.id:44s} {said[0]:24s} {result.seconds:6.1f} s"
         print(line, file=sys.stderr, flush=True)
 
-    results = run(names, options.tool, options.budget, options.jobs, options.threads, told)
+    how = options.budget, options.jobs, options.threads, options.limit
+    results = run(names, options.tool, *how, told)
     scored = score(results, lambda name: (built[name].truth, built[name].certificate), verifier())
     text = markdown(scored, options)
     print(text)

@@ -372,7 +372,7 @@ def healthy_moons(new, r, seed) -> Case:
     """Two interlocking half circles."""
     from sklearn.datasets import make_moons
 
-    X, y = make_moons(400, noise=0.15, random_state=seed)
+    X, y = (np.asarray(part) for part in make_moons(400, noise=0.15, random_state=seed))
     y = y.astype(np.int64)
     return new(X=X, y=y, recipe=Recipe((16,), "tanh", "adam", 0.01, 1000, 64, 1e-3, True))
 

@@ -17,7 +17,7 @@ from .catalogue import builders
 from .tool import NotATool, answer_of, load
 
 GRACE = 30.0
-"""Seconds beyond twice the budget after which a case is ended."""
+"""Seconds beyond twice the budget after which a case is ended, unless a limit is given."""
 PRELOAD = [
     "torch",
     "sklearn.ensemble",
@@ -67,6 +67,7 @@ def run(
     budget: float,
     jobs: int = 1,
     threads: int = 1,
+    limit: float | None = None,
     told: Callable[[Result], None] | None = None,
 ) -> list[Result]:
     """Run the cases, `jobs` at a time, in the order given; the results in the same order."""
@@ -86,7 +87,7 @@ def run(
             process.start()
             sender.close()
             running[name] = (process, receiver, time.monotonic())
-        for result in _ended(running, 2 * budget + GRACE):
+        for result in _ended(running, 2 * budget + GRACE if limit is None else limit):
             found[result.id] = result
             if told is not None:
                 told(result)

@@ -86,7 +86,7 @@ def wilson(hits: int, n: int, z: float = Z95) -> tuple[float, float]:
     p, w = hits / n, z * z / n
     centre = (p + w / 2) / (1 + w)
     half = z / (1 + w) * math.sqrt(p * (1 - p) / n + w / (4 * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return centre - half if hits else 0.0, centre + half if hits < n else 1.0
 
 
 def summary(scored: Sequence[Scored]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..case import Case
 
 REBUILT: dict[str, Callable[[], Case]] = {}
@@ -29,6 +31,14 @@ def rebuilt(name: str, url: str) -> Callable[[Callable[[Any], Case]], Callable[[
         return make
 
     return register
+
+
+def bundled(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and classes of a table that scikit-learn ships."""
+    from sklearn import datasets
+
+    table: Any = getattr(datasets, f"load_{name}")()
+    return np.asarray(table.data, dtype=np.float64), np.asarray(table.target, dtype=np.int64)
 
 
 from . import capacity, data, local_minima, outputs, rates, scales  # noqa: E402 they register

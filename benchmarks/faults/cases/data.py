@@ -7,7 +7,7 @@ import torch
 
 from ..case import Case, Recipe, twin
 from ..torch_form import cross_entropy, fit, mlp, standardized
-from . import rebuilt
+from . import bundled, rebuilt
 
 
 @rebuilt(
@@ -34,9 +34,7 @@ def multiplier_from_few_products(new) -> Case:
 @rebuilt("dd_sorted", "https://dailydoseofds.beehiiv.com/p/deep-learning-models-can-learn-non")
 def rows_in_the_order_of_their_class(new) -> Case:
     """Digits sorted by class and never shuffled: every batch holds one class."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
+    X, y = bundled("digits")
     order = np.argsort(y, kind="stable")
 
     def trained(shuffle: bool):
@@ -66,10 +64,8 @@ def rows_in_the_order_of_their_class(new) -> Case:
 )
 def column_that_holds_the_answer(new) -> Case:
     """Labels with 15 % errors, and a column that repeats them."""
-    from sklearn.datasets import load_breast_cancer
-
     r = np.random.default_rng(0)
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = bundled("breast_cancer")
     y = np.where(r.random(len(y)) < 0.15, 1 - y, y).astype(np.int64)
     leak = 2.0 * y - 1 + 0.01 * r.normal(size=len(y))
     recipe = Recipe((32,), "relu", "adam", 3e-3, 300, 64, 1e-3, True)

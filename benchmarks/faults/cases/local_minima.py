@@ -102,9 +102,8 @@ def one_dead_unit(new) -> Case:
 
     def off(seed: int) -> nn.Module:
         net = mlp((2, 1, 1), output=nn.Sigmoid(), seed=seed)
-        with torch.no_grad():
-            net[0].weight.fill_(-0.05)
-            net[0].bias.zero_()
+        nn.init.constant_(net[0].get_parameter("weight"), -0.05)
+        nn.init.zeros_(net[0].get_parameter("bias"))
         return net
 
     def train_fn(model, X, y) -> None:

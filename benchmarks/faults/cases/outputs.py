@@ -9,7 +9,7 @@ from torch import nn
 
 from ..case import Case, twin
 from ..torch_form import cross_entropy, fit, mlp, squared_error, standardized
-from . import rebuilt
+from . import bundled, rebuilt
 from .local_minima import binary_cross_entropy
 
 WRONG = ("wrong loss or output",)
@@ -28,10 +28,8 @@ def by_adam(loss, rate: float, steps: int, size: int | None = 64) -> Any:
 
 def digits() -> tuple[np.ndarray, np.ndarray]:
     """8 x 8 digits in [0, 1]."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X / 16, y.astype(np.int64)
+    X, y = bundled("digits")
+    return X / 16, y
 
 
 @rebuilt("pt43814", "https://discuss.pytorch.org/t/cross-entropy-loss-is-not-decreasing/43814/16")
@@ -204,9 +202,7 @@ def relu_for_negative_targets(new) -> Case:
 @rebuilt("so51930566", "https://stackoverflow.com/questions/51930566")
 def sigmoids_for_exclusive_classes(new) -> Case:
     """Iris through three sigmoids that are divided by their sum, from tiny weights."""
-    from sklearn.datasets import load_iris
-
-    X, y = load_iris(return_X_y=True)
+    X, y = bundled("iris")
 
     def tiny(seed: int) -> nn.Module:
         net = mlp((4, 4, 3), output=nn.Sigmoid(), seed=seed)
@@ -223,7 +219,7 @@ def sigmoids_for_exclusive_classes(new) -> Case:
     case = new(
         truth=("wrong loss or output", "optimization failure"),
         X=X,
-        y=y.astype(np.int64),
+        y=y,
         model_fn=tiny,
         loss=shares,
         train_fn=by_adam(shares, 1e-3, 1500, 5),

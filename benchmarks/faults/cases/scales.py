@@ -44,8 +44,8 @@ def fourth_power(new) -> Case:
         limit=0.5,
         note="unscaled column and target: saturated sigmoids, flat prediction",
     )
-    scaled = {"X": standardized(case.X), "y": standardized(case.y)}
-    fixed = twin(case, "both scaled, same network", **scaled, train_fn=adam(0.01))
+    X, y = standardized(case.X), standardized(case.y)
+    fixed = twin(case, "both scaled, same network", X=X, y=y, train_fn=adam(0.01))
     return replace(case, repaired=fixed)
 
 

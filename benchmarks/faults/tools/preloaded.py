@@ -6,5 +6,3 @@ import importlib
 for _name in ("pellucid.diagnosis", "pellucid.datasets", "pandas"):
     with contextlib.suppress(ImportError):
         importlib.import_module(_name)
-with contextlib.suppress(ImportError):
-    getattr(importlib.import_module("pellucid"), "diagnose")  # noqa: B009 loads it
