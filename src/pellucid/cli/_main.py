@@ -12,6 +12,7 @@ from ._entry import INTERRUPTED, MISTAKE
 from ._invocation import ARGUMENTS
 from ._wording import spoken, unknown_option
 from ._words import spread
+from .bench_faults import bench_faults
 from .compare import compare
 from .datasets import datasets
 from .diagnose import diagnose
@@ -47,6 +48,7 @@ VERBS = {
     quiz: "Answer questions about networks, with generated numbers.",
     reproduce: "Compute the numbers and figures of the course chapters, and compare them.",
     datasets: "List the data sets, or write one to a file.",
+    bench_faults: "Score a tool that diagnoses networks on a benchmark of faults.",
 }
 for _verb, _summary in VERBS.items():
     _help, _, _example = (_verb.__doc__ or "").partition("Example: ")

@@ -1,0 +1,1 @@
+"""Networks that fail for a known reason, and healthy ones: a benchmark for tools that diagnose."""

@@ -1,0 +1,1 @@
+"""Adapters: what other tools say, in the words of this benchmark."""
