@@ -17,7 +17,7 @@ from .._shapes import Array, Float64
 from ..network import Activation, Network
 from ..training import History, train
 from .problem import Problem, fold, unfold
-from .refit import finished, refits
+from .refit import finished, refit_work, refits
 from .search import (
     Group,
     Report,
@@ -40,6 +40,8 @@ POLISHED, SHORT, LONG, LONGEST = 5, 30, 300, 1500
 STEP_ROWS = 3_000_000
 """Rows times steps of one polish at most."""
 RESEEDED_RATE = 0.003
+N_STARTS = 8
+"""About how many starts are refitted."""
 
 Start = tuple[str, Network]
 
@@ -97,7 +99,8 @@ def improve_work(problem: Problem, recipe: Recipe) -> float:
     n = int((~problem.held_out).sum())
     steps = sum(_steps(problem, s) for s in (*[SHORT, LONG] * POLISHED, LONGEST))
     reseeded = min(n, sound_recipe(problem, recipe).batch_size or n) * recipe.steps
-    return (network_size(problem, recipe.hidden) + 20.0) * (2.0 * n * steps + reseeded)
+    parameters = network_size(problem, recipe.hidden) + 20.0
+    return parameters * (2.0 * n * steps + reseeded) + N_STARTS * refit_work(problem, recipe)
 
 
 def _tell(report: Report | None, done: int, of: int) -> None:

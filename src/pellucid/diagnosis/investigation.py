@@ -36,7 +36,7 @@ from .verdict import BOUNDED, CurvePoint, Recipe, Witness
 
 STAGES = (
     *("references", "your run", "gates", "exact refit", "floors", "your recipe"),
-    *("same architecture", "wider and deeper", "better parameters", "much wider"),
+    *("same architecture", "wider and deeper", "much wider", "better parameters"),
     *("more floors", "fix", "learning curve", "last floors"),
 )
 """The protocol, in this order; the time budget decides after which stage it stops."""
@@ -151,12 +151,12 @@ class Investigation:
         lab, recipe, seed = self.lab, self.recipe, self.seed
         start = _recipe_for_others(lab.groups, self.evidence().tolerance)
         self.widened = lab.run("wider and deeper", wider_plans(recipe, start, seed))
-        self.improve()
         if self.widened and _need_much_wider(self.evidence()):
             plans = much_wider_plans(lab.problem, recipe, start, seed)
             self.widened = lab.run("much wider", plans)
         elif self.widened:
             self._pass("much wider")
+        self.improve()
 
     def improve(self) -> None:
         """Better parameters than training has found, where they could matter."""

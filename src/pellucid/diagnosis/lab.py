@@ -51,10 +51,6 @@ class Job:
     amount: float = 0.0
     seconds: float = 0.0
 
-    def work(self, problem: Problem) -> float:
-        """As that of a plan."""
-        return self.amount
-
 
 @dataclass
 class Lab:
@@ -136,6 +132,8 @@ class Lab:
         return is_own and not isinstance(self.source, KernelSource)
 
     def _work(self, plan: Plan | Job) -> float:
+        if isinstance(plan, Job):
+            return plan.amount * self.clock.workers  # one network at a time
         return 0.0 if self._foreign(plan) else plan.work(self.problem)
 
     def _seconds(self, plan: Plan | Job) -> float:

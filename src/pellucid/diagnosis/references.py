@@ -24,6 +24,8 @@ ALPHAS = (0.1, 1.0, 10.0, 100.0)
 ROUNDS, RATE = 100, 0.1
 FEW_ROUNDS, FAST_RATE, MANY_CLASSES = 40, 0.2, 5
 """Boosting grows one tree per class and round: with many classes, fewer rounds at a higher rate."""
+MOST_FITTED = 20_000
+"""Rows that a model is fitted on at most; all are judged."""
 LARGE = 2_000_000
 """Rows times columns times outputs above which one logistic regression is fitted, not four."""
 
@@ -109,6 +111,13 @@ class _Count:
         return counted
 
 
+def _some_rows(rows: Int[Array, " n"], seed: int) -> Int[Array, " m"]:
+    """All rows, or a random part of many."""
+    if len(rows) <= MOST_FITTED:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, MOST_FITTED, replace=False))
+
+
 def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: int) -> Judged:
     """Choose the strength by cross-validation, then fit all training rows for the held-out ones.
 
@@ -119,14 +128,15 @@ def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: 
     was_judged = np.zeros(len(training), dtype=bool)
     for fitting, judged in problem.split.folds(training, y[training], bool(problem.classes), seed):
         was_judged[judged] = True
-        fit = training[fitting]
+        fit = _some_rows(training[fitting], seed)
         for k, out in enumerate(paths(X[fit], y[fit], X[training[judged]])):
             shape = (len(training), problem.n_classes)
             by_strength.setdefault(k, np.zeros(shape))[judged] = _own_scale(problem, out)
     seen = np.flatnonzero(was_judged)
     losses = [problem.losses(out[seen], training[seen]) for out in by_strength.values()]
     best = int(np.argmin([loss.mean() for loss in losses]))
-    final = _own_scale(problem, paths(X[training], y[training], X[held_out])[best])
+    fitting = _some_rows(training, seed)
+    final = _own_scale(problem, paths(X[fitting], y[fitting], X[held_out])[best])
     return Judged(
         name,
         losses[best],

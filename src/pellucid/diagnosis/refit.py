@@ -18,6 +18,9 @@ REFIT_STEPS = 300
 DECAYS = (0.0, 1e-3, 1e-2)
 """Penalties on the standardised features of a refit for classes: without one, classes that the
 features separate have no minimum but at infinite weights."""
+STEP_ROWS, MANY_ROWS = 2_000_000, 5000
+"""Rows times steps of one refit at most; above so many rows one penalty alone is tried."""
+FEWEST_STEPS = 20
 NAME = "your run, output layer refitted"
 SMALLEST = 1e-12
 """A feature that varies less than this, relative to its size, is a constant."""
@@ -48,10 +51,20 @@ def refits(problem: Problem, network: Network) -> tuple[Network, ...]:
     if problem.classes is None:
         layers = [_least_squares(H, y[rows], problem.penalty)]
     else:
-        decays = (problem.penalty,) if problem.penalty else DECAYS
-        layers = [_classes(problem, own, H, y[rows], decay) for decay in decays]
+        layers = [_classes(problem, own, H, y[rows], decay) for decay in _decays(problem)]
     found = [_with_last(own, W, b) for W, b in layers if np.isfinite(W).all()]
     return tuple(fold(new, problem.scaling, problem.classes is None) for new in found)
+
+
+def _decays(problem: Problem) -> tuple[float, ...]:
+    if problem.penalty:
+        return (problem.penalty,)
+    return DECAYS if (~problem.held_out).sum() <= MANY_ROWS else DECAYS[1:2]
+
+
+def _steps(problem: Problem) -> int:
+    n = int((~problem.held_out).sum())
+    return min(REFIT_STEPS, max(FEWEST_STEPS, STEP_ROWS // n))
 
 
 def features(network: Network, X: Float64[Array, "n d_in"]) -> Float64[Array, "n width"]:
@@ -99,7 +112,7 @@ def _classes(
         learning_rate=1.0,
         weight_decay=decay,
         dtype="float64",
-        steps=REFIT_STEPS,
+        steps=_steps(problem),
         progress=False,
     )
     new = fold(finished(run).network, scaling, regression=False)
@@ -119,4 +132,4 @@ def refit_work(problem: Problem, recipe: Recipe) -> float:
     n = int((~problem.held_out).sum())
     if problem.classes is None:
         return float(n) * width**2
-    return 2.0 * len(DECAYS) * REFIT_STEPS * n * (width + 1) * problem.d_out
+    return 2.0 * len(_decays(problem)) * _steps(problem) * n * (width + 1) * problem.d_out
