@@ -57,14 +57,14 @@ def check_columns(X: Array, evidence: dict[str, Any]) -> None:
     if sorted([*kept, *left]) != varying or not all(type(j) is int for j in (*kept, *left)):
         raise Refused("the columns of the evidence are not those that vary")
     for combination in combinations:
-        _check_combination(X, set(kept), combination)
+        check_combination(X, set(kept), combination)
 
 
-def _check_combination(X: Array, kept: set[int], combination: dict[str, Any]) -> None:
+def check_combination(X: Array, kept: set[int], combination: dict[str, Any]) -> None:
     """column = constant + sum of coefficient * kept column, exactly, in every row."""
     terms = [(j, _fraction(q)) for j, q in combination["terms"]]
     constant = _fraction(combination["constant"])
-    if not all(j in kept for j, _ in terms):
+    if not all(type(j) is int and j in kept for j, _ in terms):
         raise Refused("a column is said to be a combination of columns that are not kept")
     distinct = np.unique(X[:, [combination["column"], *(j for j, _ in terms)]], axis=0)
     if len(distinct) > MOST_DISTINCT:

@@ -82,23 +82,17 @@ def independent_columns(X: Float64[Array, "n d"]) -> tuple[Array, dict[str, Any]
         kept = sorted(int(j) for j in pivots[size > DEPENDENT])
     combinations = []
     for j in sorted(set(range(len(varying))) - set(kept)):
-        found = _combination(X[:, varying], kept, j)
+        found = combination(X[:, varying], kept, j)
         if found is None:
             return None
-        terms, constant = found
-        combinations.append(
-            {
-                "column": int(varying[j]),
-                "terms": [[int(varying[i]), [q.numerator, q.denominator]] for i, q in terms],
-                "constant": [constant.numerator, constant.denominator],
-            }
-        )
+        terms = [(int(varying[i]), q) for i, q in found[0]]
+        combinations.append(describe_combination(int(varying[j]), terms, found[1]))
     A = np.column_stack([Z[:, kept], np.ones(len(X))])
     columns = [int(varying[j]) for j in kept]
     return A, {"columns": columns, "combinations": combinations}
 
 
-def _combination(
+def combination(
     X: Array, kept: list[int], j: int
 ) -> tuple[list[tuple[int, Fraction]], Fraction] | None:
     """Column j as constant + sum of fractions times kept columns, if that holds exactly."""
@@ -115,6 +109,17 @@ def _combination(
         if Fraction(row[0]) != total:
             return None
     return terms, q[-1]
+
+
+def describe_combination(
+    column: int, terms: list[tuple[int, Fraction]], constant: Fraction
+) -> dict[str, Any]:
+    """As evidence, fractions as pairs of whole numbers."""
+    return {
+        "column": column,
+        "terms": [[j, [q.numerator, q.denominator]] for j, q in terms],
+        "constant": [constant.numerator, constant.denominator],
+    }
 
 
 def _best_dual_point(A: Array, y: Array, k: int) -> tuple[float, Array] | None:
