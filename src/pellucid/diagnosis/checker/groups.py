@@ -14,11 +14,15 @@ from .formulas import GAUSSIAN_CONSTANT
 from .result import Refused
 from .rows import TrainingRows
 
+MOST_COLUMNS = 12
+
 
 def groups_bound(rows: TrainingRows, columns: Array, groups: Any) -> float:
     """The costs of disjoint groups added up; all other rows lose nothing."""
     if type(groups) is not list or not groups:
         raise Refused("the evidence holds no groups of rows")
+    if columns.shape[1] > MOST_COLUMNS:
+        raise Refused("there are too many columns to check groups of rows exactly")
     members = [i for group in groups if type(group) is list for i in group]
     if not all(type(i) is int and 0 <= i < rows.n for i in members):
         raise Refused("the groups of the evidence do not consist of rows")

@@ -13,6 +13,7 @@ from .rows import Rows, link_of
 DEPENDENT = 1e-6
 """A column whose part outside the others is this share of it, or less, counts as dependent."""
 LARGEST_DENOMINATOR = 100
+MOST_FRACTIONS = 1_000_000
 PENALTIES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)
 MOST_WEIGHTS = 1500
 USELESS = 0.1
@@ -33,7 +34,7 @@ def find_affine(rows: Rows, architecture: Architecture, work: float) -> Found | 
         return None
     n, d = rows.X.shape
     k = 1 if rows.is_regression else len(np.unique(rows.y))
-    if n <= d + 1 or n * ((d + 1.0) * k) ** 2 + 1000.0 * n * (d + 1.0) * k > 10 * work:
+    if n <= d + 1 or n * ((d + 1.0) * k) ** 2 + 1000.0 * n * (d + 1.0) * k > 3 * work:
         return None
     span = independent_columns(rows.X)
     if span is None:
@@ -102,6 +103,8 @@ def combination(
     q = [Fraction(float(v)).limit_denominator(LARGEST_DENOMINATOR) for v in w]
     terms = [(i, f) for i, f in zip(kept, q, strict=False) if f]
     distinct = np.unique(X[:, [j, *(i for i, _ in terms)]], axis=0)
+    if distinct.size > MOST_FRACTIONS:
+        return None
     for row in distinct.tolist():
         total = q[-1] + sum(
             (f * Fraction(x) for (_, f), x in zip(terms, row[1:], strict=True)), Fraction()

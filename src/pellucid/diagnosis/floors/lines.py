@@ -22,6 +22,7 @@ CLOSE = 1e-6
 MOST_AXES = 30
 PER_LINE = 2e5
 """What a line costs beside its rows, in floating-point operations."""
+NEAR = 1e-9
 LEVELS = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)
 """Quantiles of the target that are tried as levels."""
 
@@ -59,7 +60,7 @@ def find_lines(rows: Rows, architecture: Architecture, work: float) -> Found | N
     if not architecture.hidden or pieces + 1 >= rows.n:
         return None
     best: Found | None = None
-    axes = np.flatnonzero((rows.X[0] != rows.X).any(axis=0))[:MOST_AXES]
+    axes = _axes(rows.X, work)
     for axis in axes:
         found = _along(rows, int(axis), pieces, work / len(axes))
         if found is not None and (best is None or found.value > best.value):
@@ -108,6 +109,12 @@ def _along(rows: Rows, axis: int, pieces: int, work: float) -> Found | None:
     )
 
 
+def _axes(X: Array, work: float) -> Array:
+    """The columns that are tried: those that vary, as many as the work allows."""
+    most = min(MOST_AXES, int(work / (100.0 * X.size)))
+    return np.flatnonzero(np.ptp(X, axis=0) > 0)[:most]
+
+
 def combinations_of(X: Array, axis: int) -> list[dict[str, Any]]:
     """Columns that are exactly constant + fraction * this one: they lie on its lines."""
     x, found = X[:, axis], []
@@ -125,10 +132,20 @@ def _collinear(X: Array, axis: int, combinations: list[dict[str, Any]]) -> list[
     others = np.delete(X, [axis, *(c["column"] for c in combinations)], axis=1)
     if not others.shape[1]:
         return [np.arange(len(X))]
+    if not _may_agree(others):
+        return []
     _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     groups = np.split(order, np.cumsum(size)[:-1])
     return [np.sort(g) for g in groups if len(g) > 1]
+
+
+def _may_agree(others: Array) -> bool:
+    """Whether three rows may agree: quickly, by one random combination of the columns."""
+    scale = np.abs(others).max(axis=0)
+    weights = np.random.default_rng(0).uniform(1, 2, others.shape[1]) / np.where(scale, scale, 1.0)
+    near = np.diff(np.sort(others @ weights)) < NEAR
+    return bool((near[1:] & near[:-1]).any())
 
 
 def _lines(X: Array, axis: int, group: Array, i: int, parts: int) -> list[Line]:
@@ -252,7 +269,7 @@ def find_changes(rows: Rows, architecture: Architecture, work: float) -> Found |
     changes = most_changes(architecture)
     if changes is None or link_of(rows, architecture) != "identity" or changes + 2 > rows.n:
         return None
-    axes = np.flatnonzero((rows.X[0] != rows.X).any(axis=0))[:MOST_AXES]
+    axes = _axes(rows.X, work)
     found = [_changes_along(rows, int(axis), changes, work / len(axes)) for axis in axes]
     return max((f for f in found if f is not None), key=lambda f: f.value, default=None)
 
