@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from pellucid import Network, Recipe, initialize, train, train_many
 from pellucid.datasets import as_table
 from pellucid.diagnosis import FLOORS, Architecture, Floor, capacity_certificate, find_floors
-from pellucid.diagnosis.checker import check_certificate
+from pellucid.diagnosis.checker import check_certificate, groups
 from pellucid.diagnosis.checker.affine import orthonormal_basis
 from pellucid.diagnosis.checker.formulas import ACTIVATIONS
 from pellucid.diagnosis.checker.one_unit import _orders
 from pellucid.diagnosis.checker.output_range import RANGES
-from pellucid.diagnosis.floors import isotonic, orders
+from pellucid.diagnosis.floors import isotonic, orders, radon
 from pellucid.diagnosis.floors.lines import most_changes
 from pellucid.diagnosis.floors.output_range import RANGES as SEARCHED_RANGES
 from pellucid.diagnosis.problem import GAUSSIAN_CONSTANT, Problem, fold, outputs, pose
@@ -267,6 +267,21 @@ def test_columns_that_nearly_depend_give_no_floor():
     x = RNG(0).normal(size=(50, 1))
     X = np.column_stack([x, x + 1e-9 * RNG(1).normal(size=(50, 1))])
     assert not floors_of(question(X, x[:, 0] ** 2), Architecture.uniform(2, [], 1))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_both_sides_split_groups_alike_and_the_hulls_meet(seed: int, d: int):
+    points = RNG(seed).integers(-3, 4, (d + 2, d)).astype(float)
+    a = radon.null_vector(points)
+    if a is None:
+        return
+    assert sum(a) == 0
+    total = sum(float(q) * x for q, x in zip(a, points, strict=True))
+    np.testing.assert_allclose(total, 0, atol=1e-9)
+    side = [float(q > 0) for q in a]
+    one, other = groups._parts(points.tolist(), side)
+    assert len({*one}) == len({*other}) == 1
+    assert one != other
 
 
 # ---- no network gets below

@@ -61,7 +61,7 @@ def _rows(certificate: Mapping[str, Any], table: Table) -> tuple[Any, Any, Any]:
         raise LookupError(f"the target is {table.target_name!r}, not {data['target']!r}")
     y = np.asarray(table.y)
     if table.classes is not None:
-        order = {name: i for i, name in enumerate(data["classes"] or ())}
+        order: dict[str, int] = {name: i for i, name in enumerate(data["classes"] or ())}
         y = np.array([order[name] for name in table.classes], dtype=np.int64)[y]
     held_out = unpack_mask(certificate["held_out"], table.n_rows)
     encoder = table.encoder(~held_out, standardize=True)

@@ -1,11 +1,13 @@
 """Piecewise-linear networks on lines: affine pieces and sign changes are counted."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..._shapes import Array
+from .affine import check_combination
 from .formulas import GAUSSIAN_CONSTANT
 from .pairs import read_count, read_pairs
 from .result import Refused
@@ -20,17 +22,16 @@ CLOSE = 1e-6
 def lines_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> float:
     """Each line of rows gets its own best function with that many pieces or sign changes."""
     regression = rows.likelihood == "gaussian"
-    fields = {"axis", "pieces", "parts"} | (set() if regression else {"pairs", "errors"})
+    fields = {"axis", "combinations", "pieces", "parts"} | (
+        set() if regression else {"pairs", "errors"}
+    )
     if set(evidence) != fields:
         raise Refused("the evidence does not have the fields of its kind")
     pieces = _pieces(shape)
     if read_count(evidence["pieces"], "the number of pieces", 1) != pieces:
         raise Refused(f"the architecture has {pieces} pieces at most")
-    axis = read_count(evidence["axis"], "the axis")
-    if axis >= rows.X.shape[1]:
-        raise Refused("the axis of the evidence is no column")
     parts = read_count(evidence["parts"], "the number of parts", 1, rows.n)
-    lines = [hand for line in _lines(rows.X, axis) for hand in _deal(line, parts)]
+    lines = [hand for line in _lines(rows.X, evidence) for hand in _deal(line, parts)]
     if regression:
         total = sum(_squares(line, rows.standardised, pieces) for line in lines)
         return GAUSSIAN_CONSTANT + total / (2 * rows.n) * (1 - 1e-9) - 1e-10
@@ -54,10 +55,19 @@ def _pieces(shape: Shape) -> int:
     return pieces
 
 
-def _lines(X: Array, axis: int) -> list[dict[float, list[int]]]:
-    """Rows that agree in every other column, by their position in this one."""
+def _lines(X: Array, evidence: dict[str, Any]) -> list[dict[float, list[int]]]:
+    """Rows that agree in every column but this one and what follows it, by their position."""
+    axis = read_count(evidence["axis"], "the axis", 0, X.shape[1] - 1)
+    combinations = evidence["combinations"]
+    if type(combinations) is not list:
+        raise Refused("the combinations of the evidence are no list")
+    following = [combination["column"] for combination in combinations]
+    if not all(type(j) is int and 0 <= j < X.shape[1] and j != axis for j in following):
+        raise Refused("a combination of the evidence is no other column")
+    for combination in combinations:
+        check_combination(X, {axis}, combination)
     lines: dict[bytes, dict[float, list[int]]] = {}
-    others = np.delete(X + 0.0, axis, axis=1)
+    others = np.delete(X + 0.0, [axis, *following], axis=1)
     for i, t in enumerate((X[:, axis] + 0.0).tolist()):
         lines.setdefault(others[i].tobytes(), {}).setdefault(t, []).append(i)
     return list(lines.values())
@@ -117,7 +127,7 @@ def _errors(
     return round(_runs(costs, changes))
 
 
-def _runs(costs: list[tuple[float, float]], changes: int) -> float:
+def _runs(costs: Sequence[tuple[float, float]], changes: int) -> float:
     """The least total over runs of signs: (cost if above, cost if below), from left to right."""
     changes = min(changes, len(costs))
     above, below = [0.0] * (changes + 1), [0.0] * (changes + 1)
@@ -134,14 +144,15 @@ def _runs(costs: list[tuple[float, float]], changes: int) -> float:
 def changes_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> float:
     """As many sign changes as the zeros of a sum of exponentials allow (Polya and Szego 1925)."""
     regression = rows.likelihood == "gaussian"
-    fields = {"axis", "changes"} | ({"level"} if regression else {"pairs", "errors"})
+    fields = {"axis", "combinations", "changes"} | (
+        {"level"} if regression else {"pairs", "errors"}
+    )
     if set(evidence) != fields:
         raise Refused("the evidence does not have the fields of its kind")
     changes = _zeros(shape)
     if read_count(evidence["changes"], "the number of sign changes") != changes:
         raise Refused(f"the network crosses a level at most {changes} times")
-    axis = read_count(evidence["axis"], "the axis", 0, rows.X.shape[1] - 1)
-    lines = [sorted(line.items()) for line in _lines(rows.X, axis)]
+    lines = [sorted(line.items()) for line in _lines(rows.X, evidence)]
     if not regression:
         pairs = read_pairs(evidence["pairs"], rows.y)
         wrong = sum(_errors(line, rows.y, pair, changes) for pair in pairs for line in lines)

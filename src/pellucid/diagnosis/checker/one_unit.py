@@ -8,6 +8,7 @@ from typing import Any
 from ..._shapes import Array
 from .affine import check_columns
 from .formulas import GAUSSIAN_CONSTANT
+from .groups import groups_bound
 from .pairs import read_count, read_pairs
 from .result import Refused
 from .rows import Shape, TrainingRows
@@ -26,14 +27,19 @@ Weighted = list[tuple[float, float]]  # weight and sum of the targets, position 
 def one_unit_bound(rows: TrainingRows, shape: Shape, evidence: dict[str, Any]) -> float:
     """The lowest cost over all orders that linear forms give the rows, part by part."""
     regression = rows.likelihood == "gaussian"
-    fields = {"columns", "combinations", "turns", "parts"}
-    if set(evidence) != fields | (set() if regression else {"pairs"}):
+    by_groups = "groups" in evidence
+    fields = {"columns", "combinations", "turns", "groups" if by_groups else "parts"}
+    if set(evidence) != fields | (set() if regression or by_groups else {"pairs"}):
         raise Refused("the evidence does not have the fields of its kind")
     turning = _turns(shape)
     if read_count(evidence["turns"], "the number of turns") != turning:
         raise Refused(f"the network turns {turning} times at most")
     check_columns(rows.X, evidence)
     columns = rows.X[:, evidence["columns"]] + 0.0
+    if by_groups:
+        if turning:
+            raise Refused("groups prove nothing of a network that may turn")
+        return groups_bound(rows, columns, evidence["groups"])
     hands = _deal(columns, read_count(evidence["parts"], "the number of parts", 1, rows.n))
     if regression:
         u = rows.standardised

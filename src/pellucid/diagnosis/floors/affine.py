@@ -13,6 +13,7 @@ from .rows import Rows, link_of
 DEPENDENT = 1e-6
 """A column whose part outside the others is this share of it, or less, counts as dependent."""
 LARGEST_DENOMINATOR = 100
+MOST_FRACTIONS = 1_000_000
 PENALTIES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)
 MOST_WEIGHTS = 1500
 USELESS = 0.1
@@ -33,7 +34,7 @@ def find_affine(rows: Rows, architecture: Architecture, work: float) -> Found | 
         return None
     n, d = rows.X.shape
     k = 1 if rows.is_regression else len(np.unique(rows.y))
-    if n <= d + 1 or n * ((d + 1.0) * k) ** 2 + 1000.0 * n * (d + 1.0) * k > 10 * work:
+    if n <= d + 1 or n * ((d + 1.0) * k) ** 2 + 1000.0 * n * (d + 1.0) * k > 3 * work:
         return None
     span = independent_columns(rows.X)
     if span is None:
@@ -82,23 +83,17 @@ def independent_columns(X: Float64[Array, "n d"]) -> tuple[Array, dict[str, Any]
         kept = sorted(int(j) for j in pivots[size > DEPENDENT])
     combinations = []
     for j in sorted(set(range(len(varying))) - set(kept)):
-        found = _combination(X[:, varying], kept, j)
+        found = combination(X[:, varying], kept, j)
         if found is None:
             return None
-        terms, constant = found
-        combinations.append(
-            {
-                "column": int(varying[j]),
-                "terms": [[int(varying[i]), [q.numerator, q.denominator]] for i, q in terms],
-                "constant": [constant.numerator, constant.denominator],
-            }
-        )
+        terms = [(int(varying[i]), q) for i, q in found[0]]
+        combinations.append(describe_combination(int(varying[j]), terms, found[1]))
     A = np.column_stack([Z[:, kept], np.ones(len(X))])
     columns = [int(varying[j]) for j in kept]
     return A, {"columns": columns, "combinations": combinations}
 
 
-def _combination(
+def combination(
     X: Array, kept: list[int], j: int
 ) -> tuple[list[tuple[int, Fraction]], Fraction] | None:
     """Column j as constant + sum of fractions times kept columns, if that holds exactly."""
@@ -108,6 +103,8 @@ def _combination(
     q = [Fraction(float(v)).limit_denominator(LARGEST_DENOMINATOR) for v in w]
     terms = [(i, f) for i, f in zip(kept, q, strict=False) if f]
     distinct = np.unique(X[:, [j, *(i for i, _ in terms)]], axis=0)
+    if distinct.size > MOST_FRACTIONS:
+        return None
     for row in distinct.tolist():
         total = q[-1] + sum(
             (f * Fraction(x) for (_, f), x in zip(terms, row[1:], strict=True)), Fraction()
@@ -115,6 +112,17 @@ def _combination(
         if Fraction(row[0]) != total:
             return None
     return terms, q[-1]
+
+
+def describe_combination(
+    column: int, terms: list[tuple[int, Fraction]], constant: Fraction
+) -> dict[str, Any]:
+    """As evidence, fractions as pairs of whole numbers."""
+    return {
+        "column": column,
+        "terms": [[j, [q.numerator, q.denominator]] for j, q in terms],
+        "constant": [constant.numerator, constant.denominator],
+    }
 
 
 def _best_dual_point(A: Array, y: Array, k: int) -> tuple[float, Array] | None:

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..._shapes import Array, Float64
+from .affine import combination, describe_combination
 from .architecture import Architecture
 from .found import Found
 from .pairs import class_pairs, disjoint
@@ -20,6 +22,7 @@ CLOSE = 1e-6
 MOST_AXES = 30
 PER_LINE = 2e5
 """What a line costs beside its rows, in floating-point operations."""
+NEAR = 1e-9
 LEVELS = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)
 """Quantiles of the target that are tried as levels."""
 
@@ -50,23 +53,24 @@ class Line:
 
 
 def find_lines(rows: Rows, architecture: Architecture, work: float) -> Found | None:
-    """Rows that differ in one column only lie on a line: the best axis, its lines added up."""
+    """Rows that differ in one column, and in what follows it, lie on a line; lines add up."""
     pieces = most_pieces(architecture)
     if pieces is None or link_of(rows, architecture) != "identity":
         return None
     if not architecture.hidden or pieces + 1 >= rows.n:
         return None
     best: Found | None = None
-    axes = np.flatnonzero((rows.X[0] != rows.X).any(axis=0))[:MOST_AXES]
+    axes = _axes(rows.X, work)
     for axis in axes:
-        found = _along(rows, int(axis), len(axes) == 1, pieces, work / len(axes))
+        found = _along(rows, int(axis), pieces, work / len(axes))
         if found is not None and (best is None or found.value > best.value):
             best = found
     return best
 
 
-def _along(rows: Rows, axis: int, single: bool, pieces: int, work: float) -> Found | None:
-    groups = _collinear(rows.X, axis)
+def _along(rows: Rows, axis: int, pieces: int, work: float) -> Found | None:
+    combinations = combinations_of(rows.X, axis)
+    groups = _collinear(rows.X, axis, combinations)
     sizes = [len(group) for group in groups]
     if max(sizes, default=0) <= pieces + 1 or len(groups) * PER_LINE > work:
         return None
@@ -84,8 +88,8 @@ def _along(rows: Rows, axis: int, single: bool, pieces: int, work: float) -> Fou
         for i in range(parts)
         for line in _lines(rows.X, axis, group, i, parts)
     ]
-    evidence = {"axis": axis, "pieces": pieces, "parts": parts}
-    where = "on the line of the inputs" if single else f"on each of {len(groups)} lines of rows"
+    evidence = {"axis": axis, "combinations": combinations, "pieces": pieces, "parts": parts}
+    where = "on the line of the rows" if len(groups) == 1 else f"on each of {len(groups)} lines"
     if rows.is_regression:
         total = sum(_piecewise_squares(line, rows.u, pieces) for line in lines)
         value = rows.least + total / (2 * rows.n)
@@ -105,15 +109,43 @@ def _along(rows: Rows, axis: int, single: bool, pieces: int, work: float) -> Fou
     )
 
 
-def _collinear(X: Array, axis: int) -> list[Array]:
-    """Groups of two rows or more that agree in every column but one."""
-    others = np.delete(X, axis, axis=1)
+def _axes(X: Array, work: float) -> Array:
+    """The columns that are tried: those that vary, as many as the work allows."""
+    most = min(MOST_AXES, int(work / (100.0 * X.size)))
+    return np.flatnonzero(np.ptp(X, axis=0) > 0)[:most]
+
+
+def combinations_of(X: Array, axis: int) -> list[dict[str, Any]]:
+    """Columns that are exactly constant + fraction * this one: they lie on its lines."""
+    x, found = X[:, axis], []
+    for j in np.flatnonzero((X[0] != X).any(axis=0)):
+        if j == axis or abs(np.corrcoef(x, X[:, j])[0, 1]) < 1 - 1e-9:
+            continue
+        exact = combination(X, [axis], int(j))
+        if exact is not None:
+            found.append(describe_combination(int(j), *exact))
+    return found
+
+
+def _collinear(X: Array, axis: int, combinations: list[dict[str, Any]]) -> list[Array]:
+    """Groups of two rows or more that agree in every column that does not follow this one."""
+    others = np.delete(X, [axis, *(c["column"] for c in combinations)], axis=1)
     if not others.shape[1]:
         return [np.arange(len(X))]
+    if not _may_agree(others):
+        return []
     _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     groups = np.split(order, np.cumsum(size)[:-1])
     return [np.sort(g) for g in groups if len(g) > 1]
+
+
+def _may_agree(others: Array) -> bool:
+    """Whether three rows may agree: quickly, by one random combination of the columns."""
+    scale = np.abs(others).max(axis=0)
+    weights = np.random.default_rng(0).uniform(1, 2, others.shape[1]) / np.where(scale, scale, 1.0)
+    near = np.diff(np.sort(others @ weights)) < NEAR
+    return bool((near[1:] & near[:-1]).any())
 
 
 def _lines(X: Array, axis: int, group: Array, i: int, parts: int) -> list[Line]:
@@ -237,20 +269,21 @@ def find_changes(rows: Rows, architecture: Architecture, work: float) -> Found |
     changes = most_changes(architecture)
     if changes is None or link_of(rows, architecture) != "identity" or changes + 2 > rows.n:
         return None
-    axes = np.flatnonzero((rows.X[0] != rows.X).any(axis=0))[:MOST_AXES]
+    axes = _axes(rows.X, work)
     found = [_changes_along(rows, int(axis), changes, work / len(axes)) for axis in axes]
     return max((f for f in found if f is not None), key=lambda f: f.value, default=None)
 
 
 def _changes_along(rows: Rows, axis: int, changes: int, work: float) -> Found | None:
-    groups = _collinear(rows.X, axis)
+    combinations = combinations_of(rows.X, axis)
+    groups = _collinear(rows.X, axis, combinations)
     n_rows = sum(len(group) for group in groups)
     if max((len(g) for g in groups), default=0) <= changes + 1 or len(groups) * PER_LINE > work:
         return None
     if n_rows * (50.0 + changes) * 66 > work:
         return None
     lines = [line for group in groups for line in _lines(rows.X, axis, group, 0, 1)]
-    evidence = {"axis": axis, "changes": changes}
+    evidence = {"axis": axis, "combinations": combinations, "changes": changes}
     crosses = f"on a line the network crosses a level at most {changes} times"
     if not rows.is_regression:
         wrong, pairs = _errors(rows, lines, changes)

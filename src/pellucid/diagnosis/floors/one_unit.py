@@ -13,6 +13,7 @@ from .found import Found
 from .isotonic import monotone_cost, one_turn_cost
 from .orders import plane_orders, whole
 from .pairs import class_pairs, disjoint
+from .radon import exact_cost, radon_groups
 from .rows import Rows, link_of
 
 MONOTONE = (
@@ -46,18 +47,33 @@ def find_one_unit(rows: Rows, architecture: Architecture, work: float) -> Found 
     if rows.n * rows.X.shape[1] ** 2 > work:
         return None
     span = independent_columns(rows.X)
-    if span is None or not 1 <= len(span[1]["columns"]) <= 2:
+    if span is None or not span[1]["columns"]:
         return None
-    columns, evidence = rows.X[:, span[1]["columns"]], span[1]
-    hands = _hands(columns, work)
+    columns, evidence = rows.X[:, span[1]["columns"]], span[1] | {"turns": turning}
+    found = [_by_orders(rows, columns, evidence, turning, work)]
+    if not turning:
+        found.append(_by_groups(rows, columns, evidence, work))
+    return max((f for f in found if f is not None), key=lambda f: f.value, default=None)
+
+
+def _told(turning: int, value: float) -> str:
+    kind = "follows one linear form of its inputs" + (", turning once" if turning else "")
+    return (
+        f"with one hidden unit the network {kind}, and no such function has a training loss below "
+        f"{value:.4g} nats"
+    )
+
+
+def _by_orders(
+    rows: Rows, columns: Array, evidence: dict[str, Any], turning: int, work: float
+) -> Found | None:
+    hands = _hands(columns, work) if columns.shape[1] <= 2 else None
     if hands is None:
         return None
-    evidence = evidence | {"turns": turning, "parts": len(hands)}
-    kind = "follows one linear form of its inputs" + (", turning once" if turning else "")
+    evidence = evidence | {"parts": len(hands)}
     if rows.is_regression:
-        total = sum(
-            _best(columns[h], [(np.ones(len(h)), rows.u[h])], turning, False) for h in hands
-        )
+        one = np.ones(rows.n)
+        total = sum(_best(columns[h], [(one[h], rows.u[h])], turning, False) for h in hands)
         value = rows.least + (float(rows.u @ rows.u) + total) / (2 * rows.n)
     else:
         pairs = _pairs(columns, rows.y, turning)
@@ -65,12 +81,26 @@ def find_one_unit(rows: Rows, architecture: Architecture, work: float) -> Found 
         total = sum(_best(columns[h], [(w[h], s[h]) for w, s in of], turning, True) for h in hands)
         value = total / rows.n
         evidence = evidence | {"pairs": [list(pair) for pair in pairs]}
-    return Found(
-        value,
-        f"with one hidden unit the network {kind}, and no such function has a training loss below "
-        f"{value:.4g} nats",
-        evidence,
-    )
+    return Found(value, _told(turning, value), evidence)
+
+
+def _by_groups(rows: Rows, columns: Array, evidence: dict[str, Any], work: float) -> Found | None:
+    """Disjoint groups of rows, each of which must be wrong somewhere."""
+    if rows.is_regression:
+        groups = radon_groups(columns, rows.u, False, work)
+        total = sum(exact_cost(columns[g], rows.u[g], False) for g in groups)
+        value = rows.least + total / (2 * rows.n)
+    else:
+        groups = []
+        for pair in _pairs(columns, rows.y, 0):
+            at = np.flatnonzero(np.isin(rows.y, pair))
+            target = (rows.y[at] == pair[1]).astype(float)
+            of_pair = radon_groups(columns[at], target, True, work)
+            groups += [[int(at[i]) for i in g] for g in of_pair]
+        value = len(groups) * 2 * math.log(2) / rows.n
+    if not groups:
+        return None
+    return Found(value, _told(0, value), evidence | {"groups": groups})
 
 
 def _hands(columns: Float64[Array, "n k"], work: float) -> list[Array] | None:

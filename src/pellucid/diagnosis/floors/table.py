@@ -67,7 +67,7 @@ _FAMILIES = (
         "one hidden unit",
         find_one_unit,
         "with one hidden unit a network follows one linear form, up or down",
-        "Ayer, Brunk, Ewing, Reid and Silverman 1955",
+        "Ayer, Brunk, Ewing, Reid and Silverman 1955; Radon 1921",
     ),
     FloorFamily(
         "pieces on a line",
