@@ -28,7 +28,7 @@ from .torch_code import (
     target_tensor,
 )
 from .torch_gates import in_order
-from .torch_head import Head, best_temperature, head_of, scaled_outputs
+from .torch_head import Head, best_temperature, head_of, scaled_outputs, usual_loss
 from .torch_loss import Loss
 from .torch_outputs import OutputKind, output_kind
 from .torch_reading import Reading, read_module
@@ -171,9 +171,11 @@ def torch_question(
     fn = model_fn if model is None else (lambda: own_copy(model))
     X = input_tensor(rows.X).reshape(-1, *rows.shape)
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
+    kind = output_kind(whole)
+    if loss is None:
+        whole.loss = loss = usual_loss(rows.y, kind).evaluate
     target = _fitting(rows, whole)
     whole.y = whole.y_new = target
-    kind = output_kind(whole)
     head = head_of(target, whole.outputs, whole.recognised.family, kind)
     table = rows.table or _table(rows, target, head)
     problem = pose(table, Recipe(hidden=()), seed, held_out)
