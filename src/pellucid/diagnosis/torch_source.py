@@ -172,9 +172,10 @@ def torch_question(
     X = input_tensor(rows.X).reshape(-1, *rows.shape)
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
     kind = output_kind(whole)
+    ours = loss is None
     if loss is None:
         whole.loss = loss = usual_loss(rows.y, kind).evaluate
-    target = _fitting(rows, whole)
+    target = _fitting(rows, whole, ours)
     whole.y = whole.y_new = target
     head = head_of(target, whole.outputs, whole.recognised.family, kind)
     table = rows.table or _table(rows, target, head)
@@ -272,13 +273,13 @@ def _flat(y: Any) -> Any:
     return y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
 
 
-def _fitting(rows: _Rows, code: Code) -> torch.Tensor:
-    """The targets as the loss takes them; those of a table also in the shape of the outputs."""
+def _fitting(rows: _Rows, code: Code, ours: bool) -> torch.Tensor:
+    """The targets as the loss takes them; with a table or no loss, in the shape of the outputs."""
     y, out = rows.y, code.outputs
-    if rows.table is None:
+    if rows.table is None and not ours:
         return fitting_target(code.loss, out, y)
     n_units = out.shape[1] if out.ndim == 2 else 1
-    if rows.table.classes is None or n_units == 1:
+    if n_units == 1:
         return y.to(out.dtype).reshape(-1, *out.shape[1:])
     return fitting_target(code.loss, out, y)
 
