@@ -206,6 +206,22 @@ def test_outputs_and_loss_say_what_the_network_is_for(model_fn, loss, y, likelih
     assert run.network.d_out == own.problem.d_out
 
 
+@pytest.mark.parametrize(
+    ("model", "y", "likelihood"),
+    [
+        (mlp([2, 4, 2]), two_squares()[1], "categorical"),
+        (mlp([2, 4, 2], output=nn.Softmax(1)), two_squares()[1], "categorical"),
+        (mlp([2, 4, 1], output=nn.Sigmoid()), two_squares()[1], "bernoulli"),
+        (mlp([2, 4, 1]), two_squares()[1], "bernoulli"),
+        (mlp([2, 4, 1]), 2.5 * BINARY, "gaussian"),
+    ],
+)
+def test_a_module_without_a_loss_is_taken_to_have_the_usual_one(model, y, likelihood):
+    own = ask(two_squares()[0], y, model=model)
+    assert own.problem.likelihood.name == likelihood
+    assert own.problem.exact
+
+
 def test_the_loss_of_a_run_is_the_users_own():
     """On training rows, in float64: the mean of the verdict's losses is the user's loss."""
     X, y = two_squares()[0], BINARY

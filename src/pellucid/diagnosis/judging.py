@@ -30,7 +30,7 @@ from .verdict import Statement
 FIRST = 0.5
 """Where both are seen, the size comes first if it costs at least this share of what training does:
 better training of this network alone would not do."""
-FIRST_ALARMS = ("data error", "wrong loss or output")
+FIRST_ALARMS = ("wrong loss or output", "data error")
 """A likely alarm of these kinds is the verdict: no experiment on such data or code says more."""
 
 

@@ -8,7 +8,7 @@ import torch
 from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..network import Network
-from .torch_loss import LossFamily
+from .torch_loss import BY_NAME, LossFamily
 from .torch_outputs import OutputKind
 
 LARGE_LOGIT = 100.0
@@ -75,6 +75,23 @@ def head_of(
         )
     exact = likelihood == "gaussian" and kind.name == "identity"
     return Head(None, False, exact, kind.name or "unknown")
+
+
+def usual_loss(y: torch.Tensor, kind: OutputKind) -> LossFamily:
+    """The loss that a given module was probably trained with, where none is named."""
+    one_hot = y.ndim == 2 and _is_one_hot(y, kind.n_units)
+    if kind.n_units > 1 and (not y.is_floating_point() or one_hot):
+        by_output = {
+            "softmax": "negative log of the probability",
+            "log_softmax": "negative log-likelihood",
+        }
+        usual = "cross entropy of one-hot targets" if one_hot else "cross entropy"
+        return BY_NAME[usual if one_hot else by_output.get(kind.name, usual)]
+    if kind.name == "sigmoid" and bool(((y == 0) | (y == 1)).all()):
+        return BY_NAME["binary cross entropy"]
+    if not y.is_floating_point() and bool(((y == 0) | (y == 1)).all()):
+        return BY_NAME["binary cross entropy of logits"]
+    return BY_NAME["squared error"]
 
 
 def _of_classes(k: int, likelihood: str | None, wants: str, kind: OutputKind) -> Head:

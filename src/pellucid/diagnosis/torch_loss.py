@@ -82,6 +82,7 @@ LOSSES: tuple[LossFamily, ...] = (
     ),
 )
 """The losses that are recognised."""
+BY_NAME = {family.name: family for family in LOSSES}
 
 
 @dataclass(frozen=True)

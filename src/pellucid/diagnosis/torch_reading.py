@@ -142,7 +142,7 @@ def _step(copy: nn.Module, node: fx.Node) -> Iterator[_Step]:
     if node.op == "call_module":
         yield from _flat(copy.get_submodule(str(node.target)), str(node.target))
         return
-    if node.target is F.linear or node.target is torch._C._nn.linear:
+    if node.target is F.linear:
         yield _linear_call(copy, node)
         return
     name = str(node.target if node.op == "call_method" else getattr(node.target, "__name__", ""))
@@ -168,12 +168,7 @@ def _linear_call(copy: nn.Module, node: fx.Node) -> _Step:
     W, b = (_attribute(copy, arguments.get(key)) for key in ("weight", "bias"))
     if W is None:
         raise _Unreadable(f"the weights of its step {node.name} are no parameters of it.")
-    linear = nn.Linear(W.shape[1], W.shape[0], bias=b is not None, dtype=W.dtype)
-    with torch.no_grad():
-        linear.weight.copy_(W)
-        if b is not None:
-            linear.bias.copy_(b)
-    return _Step(linear, "")
+    return _Step(_linear(W, b), "")
 
 
 def _attribute(copy: nn.Module, node: Any) -> torch.Tensor | None:
@@ -296,11 +291,14 @@ def _parts(linear: nn.Linear) -> tuple[torch.Tensor, torch.Tensor]:
     return W, W.new_zeros(len(W)) if linear.bias is None else linear.bias.detach().double()
 
 
-def _linear(W: torch.Tensor, b: torch.Tensor) -> nn.Linear:
-    made = nn.utils.skip_init(nn.Linear, W.shape[1], W.shape[0], dtype=W.dtype)
+def _linear(W: torch.Tensor, b: torch.Tensor | None) -> nn.Linear:
+    has_bias = b is not None
+    empty = nn.Linear(W.shape[1], W.shape[0], bias=has_bias, device="meta", dtype=W.dtype)
+    made = empty.to_empty(device="cpu")  # without drawing from torch's generator
     with torch.no_grad():
         made.weight.copy_(W)
-        made.bias.copy_(b)
+        if b is not None:
+            made.bias.copy_(b)
     return made
 
 

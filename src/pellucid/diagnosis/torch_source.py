@@ -28,7 +28,7 @@ from .torch_code import (
     target_tensor,
 )
 from .torch_gates import in_order
-from .torch_head import Head, best_temperature, head_of, scaled_outputs
+from .torch_head import Head, best_temperature, head_of, scaled_outputs, usual_loss
 from .torch_loss import Loss
 from .torch_outputs import OutputKind, output_kind
 from .torch_reading import Reading, read_module
@@ -171,9 +171,12 @@ def torch_question(
     fn = model_fn if model is None else (lambda: own_copy(model))
     X = input_tensor(rows.X).reshape(-1, *rows.shape)
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
-    target = _fitting(rows, whole)
-    whole.y = whole.y_new = target
     kind = output_kind(whole)
+    ours = loss is None
+    if loss is None:
+        whole.loss = loss = usual_loss(rows.y, kind).evaluate
+    target = _fitting(rows, whole, ours)
+    whole.y = whole.y_new = target
     head = head_of(target, whole.outputs, whole.recognised.family, kind)
     table = rows.table or _table(rows, target, head)
     problem = pose(table, Recipe(hidden=()), seed, held_out)
@@ -270,13 +273,13 @@ def _flat(y: Any) -> Any:
     return y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
 
 
-def _fitting(rows: _Rows, code: Code) -> torch.Tensor:
-    """The targets as the loss takes them; those of a table also in the shape of the outputs."""
+def _fitting(rows: _Rows, code: Code, ours: bool) -> torch.Tensor:
+    """The targets as the loss takes them; with a table or no loss, in the shape of the outputs."""
     y, out = rows.y, code.outputs
-    if rows.table is None:
+    if rows.table is None and not ours:
         return fitting_target(code.loss, out, y)
     n_units = out.shape[1] if out.ndim == 2 else 1
-    if rows.table.classes is None or n_units == 1:
+    if n_units == 1:
         return y.to(out.dtype).reshape(-1, *out.shape[1:])
     return fitting_target(code.loss, out, y)
 

