@@ -271,6 +271,7 @@ def test_the_recipe_reaches_the_diagnosis(handmade, tmp_path):
         "steps": 9,
         "batch_size": 4,
         "weight_decay": 0.1,
+        "schedule": "constant",
         "standardize": False,
         "seed": 3,
         "budget": 7.0,

@@ -128,6 +128,7 @@ def test_an_interval_is_no_wider_than_it_has_to_be():
         ("hidden=none, standardize", Recipe((), standardize=True)),
         ("standardize=no,steps=7,batch_size=none", Recipe((16,), steps=7)),
         ("activation=leaky_relu(0.1),batch_size=4", Recipe((16,), "leaky_relu(0.1)", batch_size=4)),
+        ("optimizer=sgd,schedule=cosine", Recipe((16,), optimizer="sgd", schedule="cosine")),
         ({"hidden": [3], "weight_decay": 1}, Recipe((3,), weight_decay=1.0)),
         ({"hidden": np.array([3]), "steps": np.int64(5)}, Recipe((3,), steps=5)),
         (Recipe((3,), learning_rate=0.5), Recipe((3,), learning_rate=0.5)),

@@ -126,9 +126,9 @@ def test_the_remedy_against_overfitting_is_chosen_by_the_same_folds(by, monkeypa
     p = posed(X, y, groups=when) if by == "groups" else posed(X, y, time=when)
     seen = []
 
-    def spy(recipes, seeds, activation, X, y, validation, threads, report):
+    def spy(recipes, seeds, activation, X, y, validation, *rest):
         seen.append((len(y), len(validation[1])))
-        return train_grid(recipes, seeds, activation, X, y, validation, threads, report)
+        return train_grid(recipes, seeds, activation, X, y, validation, *rest)
 
     monkeypatch.setattr("pellucid.diagnosis.remedy.train_grid", spy)
     assert regularised(p, RECIPE, 0, as_activation("relu"), 1, None).steps >= 1

@@ -31,7 +31,6 @@ MEANT = {
     "--label": "--target",
     "--y": "--target",
     "--output": "--out",
-    "--time": "--budget",
     "--timeout": "--budget",
 }
 """Options of other programs, and what they are called here."""

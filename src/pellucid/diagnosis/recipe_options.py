@@ -95,7 +95,7 @@ def _options(text: str, name: str) -> dict[str, Any]:
 
 
 def _value(key: str, word: str, name: str) -> Any:
-    if key not in _NAMES or key in ("activation", "optimizer"):
+    if key not in _NAMES or isinstance(_USUAL[key], str):
         return word
     if key == "hidden":
         return _widths(word, name)

@@ -34,8 +34,8 @@ def comparison(comparison: Comparison) -> "matplotlib.figure.Figure":
         ax.set_ylabel("held-out loss (nats)")
         if _style.wants_log(finite[np.isfinite(finite)]):
             _style.use_log(ax, "y")
-        what = "\n".join(_style.wrap(f"B is A with {c.change}", 60, 2))
-        ax.set_xlabel(_style.printable(f"{what}\n{_difference(c)}"))
+        what = _style.wrap(_style.printable(f"B is A with {c.change}"), 55, 2)
+        ax.set_xlabel("\n".join([*what, _difference(c)]))
     return figure
 
 
