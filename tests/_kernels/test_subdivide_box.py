@@ -111,6 +111,28 @@ def test_vertices_of_degenerate_cells_can_be_left_out(d, kind):
         assert_same_without_vertices(random_layers(rng, kind, d_in=d), cube(d))
 
 
+@pytest.mark.parametrize("kind", ["integer", "duplicates", "wide scales", "generic"])
+def test_cells_with_many_corners_are_cut_without_their_edges(kind):
+    """A box of eight dimensions has 256 corners: `vertices` finds edges, the others solve games."""
+    rng = np.random.default_rng(8)
+    for _ in range(6):
+        network = random_layers(rng, kind, d_in=8, widest=6, deepest=2)
+        assert_same_without_vertices(network, cube(8))
+        full = subdivide_box(*network, **cube(8))
+        assert subdivide_box(*network, **cube(8), count_only=True).n == full.n
+
+
+def test_games_that_are_too_close_to_tell_are_left_to_exact_signs():
+    """Of two planes one touches the other's trace on the box: two parts are not there, by nothing."""
+    W = np.array([[1.0] * 9, [1.0] * 8 + [0.0], [1.0] * 9])
+    for shift, parts in ((0.0, 3), (2.0**-52, 5), (-(2.0**-52), 4)):
+        network = [W], [np.array([0.5, 1.5, 0.5 + shift])], [RELU]
+        assert_same_without_vertices(network, cube(9))
+        counted = subdivide_box(*network, **cube(9), count_only=True)
+        assert counted.certified
+        assert counted.n == parts
+
+
 @pytest.mark.parametrize(("d", "units"), [(2, 14), (3, 14), (4, 12), (5, 9), (6, 8)])
 @pytest.mark.parametrize("with_vertices", [True, False])
 def test_all_at_once_or_one_after_the_other_the_regions_are_the_same(d, units, with_vertices):

@@ -91,7 +91,7 @@ bool begin_offsets(RegionOutput&);  // false: no memory
 // Gives the regions to the sink, and empties the output; false: stop.
 bool hand_over(const RegionSink&, RegionOutput&);
 
-constexpr int N_BOX_KERNELS = 8;  // for several dimensions and numbers of facets
+constexpr int N_BOX_KERNELS = 9;  // for several dimensions and numbers of facets
 
 // All regions in order.
 struct RegionResult {
