@@ -121,7 +121,7 @@ def test_plateau_is_torchs_schedule(toolbox, held_out, record_every, warmup):
     job = job_with(
         toolbox,
         "plateau",
-        steps=60,
+        steps=42,
         record_every=record_every,
         warmup=warmup,
         learning_rate=30.0,

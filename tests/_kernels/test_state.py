@@ -91,16 +91,18 @@ def assert_same(result, expected):
 def with_interrupts(replace, jobs, train):
     """Call ``train`` on what is left until nothing is; the results, and how often each waited."""
     results, interrupts = [None] * len(jobs), [0] * len(jobs)
-    left = list(range(len(jobs)))
+    left, jobs = list(range(len(jobs))), list(jobs)
     states = [None] * len(jobs)
     while left:
-        found = train([replace(jobs[i], state=states[i]) for i in left])
+        found = train([jobs[i] for i in left])
         for i, result in zip(left, found, strict=True):
             assert (result.state is None) == (
                 result.status != "interrupted" or result.steps_done == 0
             )
-            interrupts[i] += result.state is not None and result.state is not states[i]
-            states[i], results[i] = result.state, result
+            results[i] = result
+            if result.state is not states[i]:
+                interrupts[i] += result.state is not None
+                states[i], jobs[i] = result.state, replace(jobs[i], state=result.state)
         left = [i for i in left if results[i].status == "interrupted"]
     return results, interrupts
 
