@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from .case import Case
-from .catalogue import PARTS, builders, ids, source_of
+from .catalogue import PARTS, builders, ids, source_of, truth_of
 from .runner import Result, run
 from .scoring import Scored, score, summary
 from .tables import markdown
@@ -65,16 +65,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"bench-faults: {error}", file=sys.stderr)
         return MISTAKE
     built: dict[str, Case] = {name: build() for name, build in builders().items() if name in names}
+    truths = {name: truth_of(case) for name, case in built.items()}
 
     def told(result: Result) -> None:
         said = result.answer.get("kinds") or [result.outcome]
-        mark = "ok " if said[0] in built[result.id].truth else "   "
+        mark = "ok " if said[0] in truths[result.id] else "   "
         line = f"{mark}{result.id:44s} {said[0]:24s} {result.seconds:6.1f} s"
         print(line, file=sys.stderr, flush=True)
 
     how = options.budget, options.jobs, options.threads, options.limit
     results = run(names, options.tool, *how, told)
-    scored = score(results, lambda name: (built[name].truth, built[name].certificate), verifier())
+    scored = score(results, lambda name: (truths[name], built[name].certificate), verifier())
     text = markdown(scored, options)
     print(text)
     if options.json:

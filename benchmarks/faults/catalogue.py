@@ -11,6 +11,8 @@ from .planted import GENERATORS
 
 PARTS = ("tuning", "scoring")
 SPLIT = Path(__file__).with_name("split.toml")
+MEASURED = [Path(__file__).with_name(name) for name in ("confirmed.toml", "constructed.toml")]
+ALSO = "also_optimization"
 
 
 def builders() -> dict[str, Callable[[], Case]]:
@@ -47,6 +49,13 @@ def ids(part: str = "all", source: str = "all") -> list[str]:
         for name in builders()
         if (part == "all" or where[unit_of(name)] == part) and source in ("all", source_of(name))
     ]
+
+
+def truth_of(case: Case) -> tuple[str, ...]:
+    """The kinds of a case, and "optimization failure" where better starts were measured."""
+    tables = [tomllib.loads(path.read_text()) for path in MEASURED if path.exists()]
+    twice = {name for table in tables for row in table.values() for name in row.get(ALSO, ())}
+    return (*case.truth, "optimization failure") if case.id in twice else case.truth
 
 
 def source_of(name: str) -> str:

@@ -32,7 +32,14 @@ def confirm(case: Case) -> dict[str, Any]:
         "seconds": round(middle - start, 1),
         "seconds_repair": round(time.perf_counter() - middle, 1),
         "confirmed": failure > case.limit >= repair,
+        "also_optimization": _also(case),
     }
+
+
+def _also(case: Case) -> list[str]:
+    from .construction import ASKED, also_optimization
+
+    return [case.id] if case.truth[0] in ASKED and also_optimization(case) else []
 
 
 def _rounded(value: float) -> float:
@@ -52,6 +59,8 @@ def write(path: Path, head: str, table: dict[str, dict[str, Any]]) -> None:
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return repr(value)

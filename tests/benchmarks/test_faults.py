@@ -90,6 +90,15 @@ def test_what_is_planted_and_what_is_healthy_was_shown():
         assert row["shown"] == row["cases"] == (GENERATORS[name].seeds if name in GENERATORS else 1)
 
 
+def test_a_case_that_fails_twice_has_both_kinds():
+    rows = tomllib.loads(construction.PATH.read_text()).values()
+    twice = [name for row in rows for name in row["also_optimization"]]
+    assert twice
+    case = _built(twice[0])
+    assert catalogue.truth_of(case) == (*case.truth, "optimization failure")
+    assert catalogue.truth_of(_built("planted/tiny_rate/0")) == ("optimization failure",)
+
+
 def test_the_split_is_whole_and_has_both_parts_of_every_truth():
     where = catalogue.parts()
     assert where.keys() == {catalogue.unit_of(name) for name in catalogue.builders()}
