@@ -144,7 +144,8 @@ def _may_agree(others: Array) -> bool:
     """Whether three rows may agree: quickly, by one random combination of the columns."""
     scale = np.abs(others).max(axis=0)
     weights = np.random.default_rng(0).uniform(1, 2, others.shape[1]) / np.where(scale, scale, 1.0)
-    near = np.diff(np.sort(others @ weights)) < NEAR
+    ordered = np.sort(others @ weights)
+    near = ordered[1:] - ordered[:-1] < NEAR
     return bool((near[1:] & near[:-1]).any())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._shapes import Array, Bool, Float64
 
-DRAWS = 40_000
+DRAWS = 200_000
 MOST_COLUMNS = 8
 ROUNDS = 4
 
@@ -22,7 +22,7 @@ def radon_groups(
     """Disjoint groups of rows that cost something, found by drawing many and keeping the worst."""
     n, k = columns.shape
     size = k + 2
-    draws = int(min(DRAWS, work / (100.0 * size**3)))
+    draws = int(min(DRAWS, work / (200.0 * size**3)))
     if n < size or draws < 100 or k > MOST_COLUMNS:
         return []
     rng = np.random.default_rng(0)
