@@ -321,23 +321,16 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_rings_its_gate_and_its_twin_rings_none(name):
+    """No false alarm over all twins, of any gate."""
     gate, fault, twin = FAULTS[name]
     assert gate in found(fault)
-    assert gate not in found(twin)
+    assert found(twin) == {}
 
 
 def test_every_gate_has_a_fault():
     assert {gate for gate, _, _ in FAULTS.values()} | {g for g, _ in FOUND_BY.values()} == set(
         CODE_GATES
     )
-
-
-def test_healthy_code_is_never_accused():
-    """All twins and repairs together: no alarm at all, of any gate."""
-    twins = [twin for _, _, twin in FAULTS.values()]
-    expected = {"another model's optimizer": 0}
-    n_alarms = sum(len(found(twin)) for twin in twins)
-    assert n_alarms == sum(expected.values())
 
 
 def test_a_sorted_table_in_shuffled_batches_is_no_fault():
