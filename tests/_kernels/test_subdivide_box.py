@@ -123,7 +123,7 @@ def test_cells_with_many_corners_are_cut_without_their_edges(kind):
 
 
 def test_games_that_are_too_close_to_tell_are_left_to_exact_signs():
-    """Of two planes one touches the other's trace on the box: two parts are not there, by nothing."""
+    """One plane touches the other's trace on the box: two parts are missing, by nothing."""
     W = np.array([[1.0] * 9, [1.0] * 8 + [0.0], [1.0] * 9])
     for shift, parts in ((0.0, 3), (2.0**-52, 5), (-(2.0**-52), 4)):
         network = [W], [np.array([0.5, 1.5, 0.5 + shift])], [RELU]
