@@ -32,7 +32,12 @@ def shallow_units(tolerance: float) -> int:
 
 
 def composed(x: Float64[Array, "n 4"]) -> Float64[Array, " n"]:
-    """g(g(x_1, x_2), g(x_3, x_4)) with g(a, b) = |a + b| - 1: a fold of folds."""
+    """g(g(x_1, x_2), g(x_3, x_4)) with g(a, b) = |a + b| - 1: a fold of folds.
+
+    Chosen of four compositions that were tried, as the one where training shows the gain. With
+    2 |a - b| - 1 one layer learns it as well as two, with 8 inputs there is no clear order, and
+    sin(pi (a + b)) no network of this size learns.
+    """
     a, b, c, d = x.T
     return np.abs(np.abs(a + b) - 1 + np.abs(c + d) - 1) - 1
 
