@@ -58,8 +58,14 @@ class Scored:
 
     @property
     def wrongly_proved(self) -> bool:
-        """Whether something untrue is called proved."""
-        return self.proved and not self.right
+        """Whether something untrue is called proved; a verified witness shows itself to be true."""
+        return self.proved and not self.right and not self.beside
+
+    @property
+    def beside(self) -> bool:
+        """Whether a verified witness shows a second failure that the truth does not list."""
+        witness = self.main == "optimization failure" and self.verified is True
+        return self.proved and not self.right and witness
 
 
 def score(
@@ -111,6 +117,7 @@ def summary(scored: Sequence[Scored]) -> dict[str, Any]:
         "undecided_on_healthy": sum(s.main == UNDECIDED for s in healthy),
         "proved": sum(s.proved for s in scored),
         "wrongly_proved": [s.id for s in scored if s.wrongly_proved],
+        "proved_beside_the_truth": [s.id for s in scored if s.beside],
         "verified": sum(s.verified is True for s in scored),
         "refused": [s.id for s in scored if s.verified is False],
         "not_verified": sum(s.proved and s.verified is None for s in scored),

@@ -46,7 +46,7 @@ def markdown(scored: Sequence[Scored], options: argparse.Namespace) -> str:
         "",
         *_confusion(scored),
     ]
-    for name in ("wrongly_proved", "refused"):
+    for name in ("wrongly_proved", "proved_beside_the_truth", "refused"):
         if figures[name]:
             lines += ["", f"{name.replace('_', ' ')}: {', '.join(figures[name])}"]
     return "\n".join([*lines, *_one_by_one(scored)])

@@ -169,6 +169,17 @@ def test_only_the_first_kind_is_right_and_any_kind_is_an_alarm():
     assert figures["not_verified"] == 1
 
 
+def test_a_verified_witness_is_the_wrong_class_and_yet_not_wrongly_proved():
+    result = Result("0", "answered", {"kinds": ("optimization failure",), "proved": True}, 1.0)
+    for verified, wrong in ((True, False), (False, True), (None, True)):
+        (s,) = scoring.score(
+            [result], lambda _: (("capacity failure",), None), lambda _, v=verified: v
+        )
+        assert not s.right
+        assert s.wrongly_proved is wrong
+        assert s.beside is not wrong
+
+
 def test_no_answer_is_wrong_on_a_fault_and_no_alarm_on_a_healthy_network():
     lost = Result("0", "timeout", {}, 40.0)
     (s,) = scoring.score([lost], lambda _: (("fits",), None), lambda _: None)
