@@ -19,6 +19,7 @@ from .torch_parameters import (
     optimizer_gate,
     unregistered_gate,
 )
+from .torch_spy import broadcasts
 from .torch_state import global_state_kept, own_copy, seed_everything
 
 if TYPE_CHECKING:
@@ -128,13 +129,13 @@ def input_gate(code: Code) -> Alarm | None:
     """Outputs that are the same for every input, before the training or after it."""
     if code.given:
         return _constant_after(code)
-    if _is_constant(code, code.fresh):
+    if _is_constant(code, code.fresh) and _is_constant(code, code.trained):
         return Alarm(
             "zeroed input",
             "wrong loss or output",
             "likely",
-            "The outputs of the untrained model are the same for every row, also for rows of "
-            "zeros: they do not depend on the input. Something between input and output is "
+            "The outputs are the same for every row, before the training and after it: they do not "
+            "depend on the input. Something between input and output is "
             "constant: an output activation, dead units, or an input that is not used.",
         )
     return None
@@ -335,6 +336,9 @@ def batch_gate(code: Code) -> Alarm | None:
     if rows is None:
         return None
     X, y = code.X[rows], code.y[rows]
+    out = code.outputs_of(code.fresh, X)
+    if broadcasts(out.shape, y.shape):  # the shape gate knows whether the training has it so, too
+        y = y.reshape(out.shape)
     module = own_copy(code.fresh).eval()
     with global_state_kept():
         seed_everything(code.seed)
