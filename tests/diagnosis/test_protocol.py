@@ -74,15 +74,10 @@ def test_spirals_with_three_narrow_layers_are_an_optimization_failure(spirals: V
 
 def test_standardised_iris_fits():
     for seed in (0, 1):
-        v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=seed, steps=300)
+        v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=seed)
         assert v.kind == "fits"
-
-
-def test_a_difference_that_is_known_too_badly_is_no_fit():
-    v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=0)
-    assert v.experiments[0].held_out_loss[0] > 2 * v.trivial_loss
-    assert (v.kind, v.certainty) == ("undecided", "undecided")
-    assert any("too wide to tell a fit from overfitting" in s.text for s in v.statements)
+        if v.experiments[0].held_out_loss[0] > v.trivial_loss:
+            assert "only its probabilities are too extreme" in v.sentence
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ NOISE = 2.0
 """How many standard errors a difference must exceed to count."""
 SCORE_LIMITS = (0.02, 0.05)
 """Accuracies are the same where they differ by less than noise, kept between these two."""
+FEW_HITS = 2
+"""So many held-out rows more or less are no difference between accuracies beyond noise, either."""
 ROOM = 0.01
 """The share of the gap that a changed recipe must gain to be told to a user whose network fits."""
 ENOUGH_BETTER = 2
@@ -151,6 +153,7 @@ class Evidence:
     reference_lead: Margin = Margin(math.inf)
     by_networks: bool = False
     n_training: int = 0
+    n_held_out: int = 0
     same: Rival | None = None
     wider: Rival | None = None
     room: Rival | None = None
@@ -223,9 +226,10 @@ def fits(e: Evidence) -> bool:
     """Whether the user's network is as good as the reference on the held-out rows.
 
     A difference within noise counts only where the training rows agree, which are more, and only
-    up to half of the gap: what is known less well is no fit. Classes that
-    are right as often count too, where the loss is worse only because probabilities are too
-    extreme, and still below the constant's.
+    up to half of the gap: what is known less well is no fit, unless the classes are right as often
+    and the loss is not above the constant's by more than the gap and a standard error. Classes that
+    are right as often count too where the loss is worse beyond noise, only because probabilities
+    are too extreme, and still below the constant's.
     """
     if e.held_out_excess.mean <= e.tolerance:
         return True
@@ -234,7 +238,7 @@ def fits(e: Evidence) -> bool:
     if not learned(e):
         return False
     if e.held_out_excess.within(e.tolerance):
-        return e.held_out_excess.mean <= WIDE * e.gap
+        return e.held_out_excess.mean <= WIDE * e.gap or (overconfident(e) and _not_far(e))
     return too_extreme(e) and e.lead.mean > 0
 
 
@@ -245,6 +249,11 @@ def unclear(e: Evidence) -> bool:
     """
     if fits(e) or not (learned(e) and e.held_out_excess.within(e.tolerance)):
         return False
+    return _not_far(e)
+
+
+def _not_far(e: Evidence) -> bool:
+    """Whether the loss is at most a gap and a standard error above the constant's."""
     return e.lead.mean > -max(e.gap, e.lead.standard_error)
 
 
@@ -257,21 +266,23 @@ def unstable(e: Evidence) -> bool:
 def overconfident(e: Evidence) -> bool:
     """Whether the classes are as right as the reference's while the probabilities are too extreme.
 
-    Right as often: the deficit on paired held-out rows is within noise and at most 0.05, or at most
-    0.02 where noise is smaller. A score that hardly separates the reference from the constant
-    prediction says nothing.
+    Right as often: the deficit on paired held-out rows is within noise and at most 0.05 or two
+    rows, or at most 0.02 where noise is smaller. A score that hardly separates the reference from
+    the constant prediction says nothing.
     """
     if e.score_name != "accuracy" or e.held_out_excess.mean <= e.tolerance:
         return False
     least, most = SCORE_LIMITS
+    most = max(most, FEW_HITS / e.n_held_out) if e.n_held_out else most
     limit = min(max(e.score_deficit.noise, least), most)
     separates = e.reference_score - e.trivial_score > limit
     return learned(e) and separates and e.score_deficit.mean <= limit
 
 
 def too_extreme(e: Evidence) -> bool:
-    """Whether extreme probabilities cost more than noise explains."""
-    return overconfident(e) and e.held_out_excess.beyond(e.tolerance)
+    """Whether extreme probabilities cost more than noise explains, or than half of the gap."""
+    excess = e.held_out_excess
+    return overconfident(e) and (excess.beyond(e.tolerance) or excess.mean > WIDE * e.gap)
 
 
 def optimization_share(e: Evidence) -> float:

@@ -109,6 +109,7 @@ def gather(findings: Findings) -> Evidence:
         reference_name=reference.name,
         by_networks=all(reference is not model for model in findings.references),
         n_training=len(user.training_losses),
+        n_held_out=len(user.held_out_losses),
         signal=margin(constant.training_losses - reference.training_losses),
         objective=user.objective,
         training_excess=margin(reference.paired(user.training_losses) - reference.training_losses),
