@@ -46,7 +46,7 @@ def unit_activity(network: Network, X: ArrayLike) -> "matplotlib.figure.Figure":
         for spine in ax.spines.values():
             spine.set_visible(False)
         bar = figure.colorbar(images[0], ax=ax, orientation="horizontal", aspect=40, pad=0.04)
-        bar.set_label("share of the training rows on which the unit is active")
+        bar.set_label("share of the training rows where it is active")
     return figure
 
 
