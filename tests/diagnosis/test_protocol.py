@@ -230,6 +230,22 @@ def test_what_the_checker_refuses_is_no_proof_of_capacity(monkeypatch: pytest.Mo
     assert all(s.certainty != "proved" for s in v.statements)
 
 
+@pytest.mark.parametrize("task", ["labels", "numbers"])
+def test_conflicting_duplicates_prove_a_limit_of_the_data(task: str):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 2)).astype(float)
+    y = rng.integers(0, 2, 400) if task == "labels" else rng.normal(size=400)
+    v = diagnose(X, y, hidden=[4], budget=5, steps=100)
+    assert (v.kind, v.certainty) == ("data limit", "proved")
+    assert v.certificate is not None
+    assert v.certificate["verdict"] == "data limit"
+    assert check_certificate(v.certificate, v.raw_X, v.y, v.held_out).accepted
+    unique = X + rng.normal(size=X.shape)
+    v = diagnose(unique, y, hidden=[4], budget=5, steps=100)
+    assert v.certainty != "proved"
+    assert v.certificate is None
+
+
 def test_a_run_below_a_bound_takes_the_proof_back(monkeypatch: pytest.MonkeyPatch):
     class Wrong:
         kind, value, sentence, evidence = "affine", 2.0, "nothing is below 2 nats", {}

@@ -1,6 +1,6 @@
 """`find_floors`: every bound that applies to an architecture and its training rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +86,11 @@ FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}
 
 
 def find_floors(
-    problem: Problem, architecture: Architecture, *, work: float = 1e9
+    problem: Problem,
+    architecture: Architecture,
+    *,
+    work: float = 1e9,
+    kinds: Collection[str] | None = None,
 ) -> tuple[Floor, ...]:
     """All bounds that apply, the highest first.
 
@@ -98,6 +102,8 @@ def find_floors(
         The user's own, with what is applied to its outputs.
     work
         The most floating-point operations that one kind may take: about 1e9 a few seconds.
+    kinds
+        Names of `FLOORS` to look for; all by default.
 
     Returns
     -------
@@ -112,6 +118,8 @@ def find_floors(
         return ()
     floors = []
     for family in FLOORS.values():
+        if kinds is not None and family.name not in kinds:
+            continue
         found = family.find(rows, architecture, work)
         if found is None:
             continue
