@@ -464,7 +464,9 @@ def alarm(kind: str, certainty: str = "likely") -> Alarm:
 
 FLOOR = Bound("affine", 0.6, "no affine function is below 0.6", True)
 LIMIT = Bound("conflicting duplicates", 0.98, "no function is below 0.98", True)
-UNSEEN = replace(BASE, signal=Margin(0.0, 0.05), training_excess=Margin(0.79, 0.04))
+UNSEEN = replace(
+    BASE, signal=Margin(0.0, 0.05), training_excess=Margin(0.79, 0.04), best_training=0.99
+)
 FURTHER = {
     "a likely error of the data comes first": (
         replace(BASE, held_out_excess=Margin(0.0), alarms=(alarm("data error"),)),

@@ -12,6 +12,7 @@ from .found import Found
 from .lines import find_changes, find_lines
 from .one_unit import find_one_unit
 from .output_range import find_output_range
+from .patterns import find_patterns
 from .rows import MINIMA, Rows, training_rows
 
 SLACK = 1e-8
@@ -80,6 +81,12 @@ _FAMILIES = (
         find_changes,
         "on a line one layer of sigmoids crosses a level at most so often",
         "Polya and Szego 1925",
+    ),
+    FloorFamily(
+        "activation patterns",
+        find_patterns,
+        "in the plane few units are affine on each cell of as many lines, all of which are tried",
+        "Schlafli 1901; Arora, Basu, Mianjy and Mukherjee 2018",
     ),
 )
 FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}
