@@ -91,7 +91,7 @@ def _least_squares(X: Float64[Array, "n 2"], u: Float64[Array, " n"], lines: int
             both = np.stack([(S[i] * f) @ S.T for f in F])
             a, b = one[:, i, None], one[:, None, :]
             cells = (both, a - both, b - both, whole_plane[:, None, None] - a - b + both)
-            least = min(least, float(sum(_rest(cell) for cell in cells).min()))
+            least = min(least, float(np.sum([_rest(c) for c in cells], axis=0).min()))
     return max(within + least - ROUNDING * float(u @ u), 0.0)
 
 
