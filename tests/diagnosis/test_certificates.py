@@ -131,6 +131,12 @@ def _changes(task: str) -> tuple[Table, Architecture]:
     return as_table(x, y), Architecture.uniform(2, [2], 1, "softplus")
 
 
+def _patterns(task: str) -> tuple[Table, Architecture]:
+    X = np.column_stack([RNG(0).uniform(-1, 1, (48, 2)), np.full(48, 7.0)])
+    y = np.sin(6 * X[:, 0]) * np.cos(6 * X[:, 1])
+    return as_table(X, y), Architecture.uniform(3, [2], 1, "relu")
+
+
 DATA = {
     (kind, task): (lambda make=make, task=task: make(task))
     for kind, make in {
@@ -142,7 +148,7 @@ DATA = {
         "sign changes on a line": _changes,
     }.items()
     for task in ("classification", "regression")
-}
+} | {("activation patterns", "regression"): lambda: _patterns("regression")}
 CASES: dict[tuple[str, str], Case] = {}
 
 
@@ -369,7 +375,10 @@ def test_of_another_architecture_nothing_follows(case: Case):
     if kind == "affine":
         others.append(Architecture.uniform(4, [3], architecture.widths[-1], "relu"))
         others.append(replace(architecture, output_activation="relu"))
-    if kind in ("one hidden unit", "pieces on a line", "sign changes on a line"):
+    if kind in (
+        *("one hidden unit", "pieces on a line", "sign changes on a line"),
+        "activation patterns",
+    ):
         d, *hidden, k = architecture.widths
         others += [replace(architecture, output_activation="relu")]
         others.append(Architecture.uniform(d, [2 * w for w in hidden], k, "relu"))

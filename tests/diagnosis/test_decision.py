@@ -463,6 +463,10 @@ def alarm(kind: str, certainty: str = "likely") -> Alarm:
 
 
 FLOOR = Bound("affine", 0.6, "no affine function is below 0.6", True)
+LIMIT = Bound("conflicting duplicates", 0.98, "no function is below 0.98", True)
+UNSEEN = replace(
+    BASE, signal=Margin(0.0, 0.05), training_excess=Margin(0.79, 0.04), best_training=0.99
+)
 FURTHER = {
     "a likely error of the data comes first": (
         replace(BASE, held_out_excess=Margin(0.0), alarms=(alarm("data error"),)),
@@ -543,6 +547,26 @@ FURTHER = {
             n_reached=0,
         ),
         ("optimization failure", "proved"),
+    ),
+    "conflicting duplicates that leave next to nothing": (
+        replace(UNSEEN, bound=LIMIT),
+        ("data limit", "proved"),
+    ),
+    "conflicting duplicates that leave something": (
+        replace(UNSEEN, bound=replace(LIMIT, value=0.8)),
+        ("data limit", "likely"),
+    ),
+    "a limit of the data that the checker refuses": (
+        replace(UNSEEN, bound=replace(LIMIT, accepted=False)),
+        ("data limit", "likely"),
+    ),
+    "a bound of another kind says nothing of the data": (
+        replace(UNSEEN, bound=replace(LIMIT, kind="affine")),
+        ("data limit", "likely"),
+    ),
+    "a run below a limit of the data": (
+        replace(UNSEEN, bound=LIMIT, best_training=0.5),
+        ("undecided", "undecided"),
     ),
     "a bound where the gap was chosen by held-out rows": (
         replace(BASE, bound=FLOOR, by_networks=True, lead=Margin(0.1, 0.05)),

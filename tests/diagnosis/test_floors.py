@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid import Network, Recipe, initialize, train, train_many
+from pellucid import Activation, Network, Recipe, initialize, train, train_many
 from pellucid.datasets import as_table
 from pellucid.diagnosis import FLOORS, Architecture, Floor, capacity_certificate, find_floors
 from pellucid.diagnosis.checker import check_certificate, groups
@@ -18,7 +18,8 @@ from pellucid.diagnosis.checker.affine import orthonormal_basis
 from pellucid.diagnosis.checker.formulas import ACTIVATIONS
 from pellucid.diagnosis.checker.one_unit import _orders
 from pellucid.diagnosis.checker.output_range import RANGES
-from pellucid.diagnosis.floors import isotonic, orders, radon
+from pellucid.diagnosis.checker.patterns import _squares, sides_of_lines
+from pellucid.diagnosis.floors import isotonic, orders, patterns, radon
 from pellucid.diagnosis.floors.lines import most_changes
 from pellucid.diagnosis.floors.output_range import RANGES as SEARCHED_RANGES
 from pellucid.diagnosis.problem import GAUSSIAN_CONSTANT, Problem, fold, outputs, pose
@@ -252,6 +253,82 @@ def test_both_sides_enumerate_the_order_of_every_direction(points: set, seed: in
         z = np.array(places) @ a
         if np.diff(np.sort(z)).min() > 1e-10:
             assert tuple(np.argsort(z).tolist()) in found
+
+
+@given(st.sets(st.tuples(coordinates, coordinates), min_size=2, max_size=7), st.integers(0, 99))
+def test_both_sides_enumerate_what_lines_can_separate(points: set, seed: int):
+    """Points on one line, ties and tiny distances among them; random lines give nothing else."""
+    places = sorted((float(x), float(y)) for x, y in points)
+    found = {tuple(s > 0 for s in side) for side in patterns.splits(np.array(places))}
+    assert found == sides_of_lines(places)
+    P = np.array(places)
+    for a in RNG(seed).normal(size=(20, 2)):
+        z = P @ a
+        z -= RNG(seed).choice((z[:, None] + z[None, :]).ravel()) / 2
+        if np.abs(z).min() > 1e-10:
+            assert tuple(((z > 0) == (z[0] > 0)).tolist()) in found
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_lines_are_fitted_as_by_lstsq(lines: int, seed: int):
+    rng = RNG(seed)
+    places = np.unique(rng.normal(size=(13, 2)), axis=0)
+    X = np.repeat(places, 2, axis=0)
+    u = rng.normal(size=26)
+    sides = patterns.splits(places)[:, np.repeat(np.arange(13), 2)]
+
+    def rest(kept: np.ndarray) -> float:
+        A = np.column_stack([X[kept], np.ones(kept.sum())])
+        r = u[kept] - A @ np.linalg.lstsq(A, u[kept], rcond=None)[0]
+        return float(r @ r)
+
+    best, cost = math.inf, {}
+    for one, other in itertools.product(sides, sides if lines == 2 else sides[:1] * 0 + 1):
+        cell = one + 2 * other
+        masks = [cell == k for k in np.unique(cell)]
+        for m in masks:
+            if m.tobytes() not in cost:
+                cost[m.tobytes()] = rest(m)
+        best = min(best, sum(cost[m.tobytes()] for m in masks))
+    value = patterns._least_squares(X, u, lines)
+    assert value <= best
+    assert value == pytest.approx(best, abs=0.02 * float(u @ u))
+    points = [tuple(p) for p in places.tolist()]
+    checked = _squares(points, list(u.reshape(13, 2)), lines)
+    assert value <= checked <= best
+
+
+@pytest.mark.parametrize(("sigma", "slope"), [("relu", 0.0), ("leaky_relu", 0.2), ("abs", -1.0)])
+@pytest.mark.parametrize("m", [1, 2])
+def test_a_network_of_that_shape_has_no_pattern_floor(sigma: str, slope: float, m: int):
+    """Its kinks go through rows of a grid, so that rows lie on the lines themselves."""
+    X = np.array(list(itertools.product(range(-4, 5), repeat=2)), dtype=float)
+    rng = RNG(m)
+    y = np.zeros(len(X))
+    for _ in range(m):
+        z = (X - rng.integers(-2, 3, 2)) @ rng.integers(-2, 3, 2)
+        y += rng.normal() * np.where(z > 0, z, slope * z)
+    problem = question(X, y)
+    activation = Activation(sigma, (slope,)) if sigma == "leaky_relu" else sigma
+    floors = floors_of(problem, Architecture.uniform(2, [m], 1, activation))
+    assert "activation patterns" not in floors
+
+
+def test_two_units_in_the_plane_have_a_floor_that_training_respects():
+    X = RNG(0).uniform(-1, 1, (80, 2))
+    problem = question(X, np.sin(6 * X[:, 0]) * np.cos(6 * X[:, 1]))
+    architecture = Architecture.uniform(2, [2], 1, "relu")
+    floor = floors_of(problem, architecture)["activation patterns"]
+    assert floor.value > C + 0.1
+    X, y = problem.scaled(problem.scaling)
+    kept = ~problem.held_out
+    grid = train_many(
+        X[kept], y[kept], hidden=[[2]], seed=range(12), learning_rate=0.05, steps=1000
+    )
+    assert min(training_loss(problem, net) for net in grid.networks) >= floor.value
+    accepted_by_the_checker(problem, architecture, [floor])
+    assert "activation patterns" not in floors_of(problem, Architecture.uniform(2, [3], 1, "relu"))
 
 
 def test_the_basis_of_the_checker_is_refused_where_columns_nearly_depend():

@@ -10,7 +10,7 @@ import pytest
 
 import pellucid.diagnosis.evidence as evidence_module
 import pellucid.diagnosis.protocol as protocol
-from pellucid import InvalidInput
+from pellucid import InvalidInput, Recipe
 from pellucid.datasets import Table, as_table, load_dataset
 from pellucid.diagnosis import (
     CERTAINTIES,
@@ -21,7 +21,9 @@ from pellucid.diagnosis import (
     check_witness,
     diagnose,
 )
+from pellucid.diagnosis.bounds import Bounds, find_data_limit
 from pellucid.diagnosis.checker import check_certificate
+from pellucid.diagnosis.problem import pose
 from pellucid.network import from_bytes, initialize, to_bytes
 
 BEGINNER = {"hidden": [16], "learning_rate": 0.001, "steps": 1000}
@@ -228,6 +230,37 @@ def test_what_the_checker_refuses_is_no_proof_of_capacity(monkeypatch: pytest.Mo
     assert v.certificate is None
     assert any("the weather" in s.text for s in v.statements)
     assert all(s.certainty != "proved" for s in v.statements)
+
+
+def test_conflicting_duplicates_prove_a_limit_of_the_data():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (240, 2)).astype(float), rng.integers(0, 2, 240)
+    v = diagnose(X, y, hidden=[2], steps=50)
+    assert (v.kind, v.certainty) == ("data limit", "proved")
+    assert v.certificate is not None
+    assert v.certificate["verdict"] == "data limit"
+    assert check_certificate(v.certificate, v.raw_X, v.y, v.held_out).accepted
+
+
+@pytest.mark.parametrize("task", ["labels", "numbers"])
+def test_a_limit_of_the_data_needs_duplicates_that_leave_nothing(task: str):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 2)).astype(float)
+    y = rng.integers(0, 2, 400) if task == "labels" else rng.normal(size=400)
+    trivial = np.log(2) if task == "labels" else 0.5 * np.log(2 * np.pi) + 0.5
+    network = initialize((2, 4, 2 if task == "labels" else 1))
+
+    def found(X: Any, y: Any) -> Bounds:
+        problem = pose(as_table(X, y), Recipe((4,)), 0, 0.25)
+        return find_data_limit(problem, network, "identity", float(trivial) + 1e-3)
+
+    bounds = found(X, y)
+    assert bounds.bound is not None
+    assert bounds.bound.accepted
+    assert bounds.certificate is not None
+    assert found(X + rng.normal(size=X.shape), y) == Bounds()
+    half = rng.random(400) < 0.5  # half of the rows say what the target is
+    assert found(np.where(half[:, None], X + 3 * y[:, None] + 5, X), y) == Bounds()
 
 
 def test_a_run_below_a_bound_takes_the_proof_back(monkeypatch: pytest.MonkeyPatch):

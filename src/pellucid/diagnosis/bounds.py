@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..network import Network
-from .decision import THRESHOLD, Bound
+from .decision import THRESHOLD, Bound, limits
 from .problem import Problem
 from .verdict import Witness
 
 OUTPUT_FLOOR = "output range"
 """The floor that an output activation sets: the output is wrong, not the number of units."""
+DATA_FLOOR = "conflicting duplicates"
+"""The floor of every function of the columns."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,39 @@ def find_bounds(
     return certified(problem, architecture, floors, losses)
 
 
-def certified(
-    problem: Problem, architecture: Any, floors: Sequence[Any], losses: tuple[float, float]
+def find_data_limit(
+    problem: Problem, network: Network, output_activation: str, trivial: float
 ) -> Bounds:
-    """Make certificates of the floors above the tolerance; the first that is accepted counts."""
+    """What conflicting duplicates leave to any function of the columns, against a perfect one.
+
+    Only where they leave it less than the threshold of (trivial - least).
+    """
+    from .floors import Architecture, find_floors
+    from .floors.rows import MINIMA
+
+    least = MINIMA.get(problem.likelihood.name)
+    architecture = Architecture.of_network(network, output_activation)
+    floors = find_floors(problem, architecture, kinds=(DATA_FLOOR,))
+    if least is None or not all(limits(f.value, trivial, least) for f in floors):
+        return Bounds()
+    return certified(problem, architecture, floors, (trivial, least), "data limit")
+
+
+def _verdict_of(kind: str) -> str:
+    return "wrong loss or output" if kind == OUTPUT_FLOOR else "capacity failure"
+
+
+def certified(
+    problem: Problem,
+    architecture: Any,
+    floors: Sequence[Any],
+    losses: tuple[float, float],
+    verdict: str | None = None,
+) -> Bounds:
+    """Make certificates of the floors above the tolerance; the first that is accepted counts.
+
+    `verdict` is what they are to prove, by default what their kind does.
+    """
     from .certificates import capacity_certificate
     from .checker import check_certificate
 
@@ -54,7 +85,7 @@ def certified(
     for floor in floors:
         if not floor.value > reference + THRESHOLD * (trivial - reference):
             break
-        kind = "wrong loss or output" if floor.kind == OUTPUT_FLOOR else "capacity failure"
+        kind = verdict or _verdict_of(floor.kind)
         document = capacity_certificate(problem, architecture, floor, trivial, reference, kind)
         answer = check_certificate(document, problem.raw_X, problem.y, problem.held_out)
         if answer.accepted:

@@ -80,7 +80,7 @@ def _share_of(kind: str, e: Evidence) -> float:
         return math.nan
     if kind == "optimization failure":
         return optimization_share(e) or math.nan
-    if kind in BOUNDED:
+    if kind in BOUNDED and kind != "data limit":
         return capacity_share(e) or penalty_share(e) or math.nan
     if kind == "overfitting":
         return e.held_out_excess.mean / e.gap

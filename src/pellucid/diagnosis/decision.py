@@ -181,6 +181,11 @@ class Evidence:
         return self.trivial - self.reference
 
     @property
+    def least(self) -> float:
+        """The lowest loss that a row can have."""
+        return 0.0 if self.score_name == "accuracy" else wording.GAUSSIAN_FLOOR
+
+    @property
     def tolerance(self) -> float:
         """The smallest difference in loss that counts."""
         return THRESHOLD * max(self.gap, 0.0)
@@ -206,8 +211,7 @@ def promising(e: Evidence) -> bool:
 
     A few rows with extreme targets, or few rows at all, can hide a strong relationship.
     """
-    floor = 0.0 if e.score_name == "accuracy" else wording.GAUSSIAN_FLOOR
-    whole = e.trivial - floor
+    whole = e.trivial - e.least
     lead = e.lead.mean if math.isfinite(e.lead.mean) else 0.0
     return whole > 0 and max(e.signal.mean, lead) >= EXPLAINED * whole
 
@@ -328,8 +332,22 @@ def proved_share(e: Evidence) -> float:
     """
     if e.bound is None or not e.bound.accepted or contradicted(e) or e.by_networks:
         return 0.0
+    if not e.signal.beyond(0.0):
+        return 0.0  # a limit of the data, or nothing to be learned
     above = e.bound.value - e.reference
     return above / e.gap if e.gap > 0 and above > e.tolerance else 0.0
+
+
+def limits(bound: float, trivial: float, least: float) -> bool:
+    """Whether a bound leaves less than the threshold of (trivial - least) to be learned."""
+    return trivial > least and trivial - bound < THRESHOLD * (trivial - least)
+
+
+def proved_limit(e: Evidence) -> bool:
+    """Whether the checker accepts that no function of the columns beats the constant by much."""
+    if e.bound is None or not e.bound.accepted or contradicted(e) or e.signal.beyond(0.0):
+        return False
+    return e.bound.kind == "conflicting duplicates" and limits(e.bound.value, e.trivial, e.least)
 
 
 def _likely_share(e: Evidence) -> float:

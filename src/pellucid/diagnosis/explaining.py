@@ -27,6 +27,16 @@ def too_small(e: "Evidence", of_output: bool) -> str:
     )
 
 
+def limited(e: "Evidence") -> str:
+    """The headline of a data limit that the checker has accepted."""
+    assert e.bound is not None
+    return (
+        "The columns do not tell the target: rows that are equal have different ones, and no "
+        f"function of the columns has a training loss below {nats(e.bound.value)}; the constant "
+        f"prediction has {number(e.trivial)}."
+    )
+
+
 def impossible(e: "Evidence") -> str:
     """What is said where a run does what a bound rules out."""
     assert e.bound is not None
@@ -82,6 +92,12 @@ def bound(e: "Evidence", certainty: str) -> str:
         check = f"the checker did not accept it ({e.bound.reason or 'it was not asked'})"
     above = share(e, e.bound.value - e.reference)
     return f"{capital(e.bound.sentence)}; that is {above} above {e.reference_name}; {check}."
+
+
+def limit(e: "Evidence") -> str:
+    """What no function of the columns can do."""
+    assert e.bound is not None
+    return f"{capital(e.bound.sentence)}; the checker computed the bound again and accepts."
 
 
 def what_would_tell(e: "Evidence", overconfident: bool) -> str:
@@ -151,6 +167,8 @@ def _overfitting(e: "Evidence", certainty: str) -> list[str]:
 
 
 def _data_limit(e: "Evidence", certainty: str) -> list[str]:
+    if certainty == "proved":
+        return ["No model at all: only columns that tell the equal rows apart would."]
     return [
         f"A model of any kind whose loss is below the constant prediction's {nats(e.trivial)} by "
         "more than two standard errors.",

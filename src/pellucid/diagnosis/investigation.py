@@ -8,9 +8,17 @@ import numpy as np
 
 from ..network import Network
 from .alarms import Alarm
-from .bounds import Bounds, certified_witness, find_bounds
+from .bounds import Bounds, certified_witness, find_bounds, find_data_limit
 from .curve import SEEDS, SHARES, curve_work, learning_curve
-from .decision import Evidence, fits, learned, optimization_share, proved_share, reaches
+from .decision import (
+    Evidence,
+    fits,
+    learned,
+    optimization_share,
+    proved_limit,
+    proved_share,
+    reaches,
+)
 from .evidence import Findings, gather, prove
 from .improve import ROLE, Workshop, improve, improve_work
 from .judging import judge
@@ -42,6 +50,8 @@ STAGES = (
 """The protocol, in this order; the time budget decides after which stage it stops."""
 CHEAP, DEAR, DEAREST = 1e9, 1e10, 1e11
 """The floating operations that the three stages of floors may take, each in all."""
+SORTING = 2e-7
+"""Seconds that it takes to find equal rows, for each number of the table."""
 
 
 @dataclass
@@ -125,18 +135,23 @@ class Investigation:
         return None
 
     def look_for_floors(self, stage: str, work: float) -> None:
-        """Lower bounds, where capacity is in question and none is proved yet."""
-        evidence = self.evidence()
-        if not (self.searchable and self.exact and capacity_in_question(evidence)):
-            return self._pass(stage)
+        """Lower bounds, where capacity is in question and none is proved yet; what rows allow."""
+        evidence, problem = self.evidence(), self.lab.problem
+        network, known = self.lab.groups[0].trials[0].network, self.searchable and self.exact
+        losses = evidence.trivial, evidence.reference
 
         def make(report: Report) -> None:
-            network = self.lab.groups[0].trials[0].network
-            losses = evidence.trivial, evidence.reference
-            self.bounds = find_bounds(self.lab.problem, network, self.output, work, losses)
+            self.bounds = find_bounds(problem, network, self.output, work, losses)
 
-        self._job(stage, make, seconds=work / FLOPS)
-        return None
+        def limit(report: Report) -> None:
+            self.bounds = find_data_limit(problem, network, self.output, losses[0])
+
+        if known and capacity_in_question(evidence):
+            self._job(stage, make, seconds=work / FLOPS)
+        elif known and stage == "floors" and not evidence.signal.beyond(0.0):
+            self._job(stage, limit, seconds=problem.raw_X.size * SORTING)
+        else:
+            self._pass(stage)
 
     def search(self) -> None:
         """Other recipes for the same architecture."""
@@ -221,7 +236,7 @@ class Investigation:
     def certificate(self, e: Evidence, kind: str, witness: Witness | None) -> dict[str, Any] | None:
         """The document that the checker accepts for this kind of verdict, if there is one."""
         if kind in BOUNDED:
-            return self.bounds.certificate if proved_share(e) else None
+            return self.bounds.certificate if proved_share(e) or proved_limit(e) else None
         if kind == "optimization failure" and witness is not None:
             return certified_witness(
                 self.lab.problem, witness, self.lab.groups[0].trials[0].network

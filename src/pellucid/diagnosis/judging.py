@@ -17,6 +17,7 @@ from .decision import (
     overconfident,
     penalty_share,
     promising,
+    proved_limit,
     proved_share,
     reaches,
     success_bound,
@@ -55,6 +56,10 @@ def _without_signal(e: Evidence) -> Judgement:
         return Judgement("fits", "likely", wording.alone(e), reasons(e))
     if promising(e):
         return Judgement("undecided", "undecided", wording.too_few_rows(e), reasons(e))
+    if e.bound is not None and e.bound.accepted and contradicted(e):
+        return Judgement("undecided", "undecided", explaining.impossible(e), reasons(e))
+    if proved_limit(e):
+        return Judgement("data limit", "proved", explaining.limited(e), reasons(e))
     return Judgement("data limit", "likely", wording.data_limit(e), reasons(e))
 
 
@@ -110,6 +115,8 @@ def _of_experiments(e: Evidence) -> tuple[Statement, ...]:
         if alone(e) or promising(e):
             certainty = "likely" if alone(e) else "undecided"
             return (*statements, Statement(wording.promise(e, alone(e)), certainty), *_few(e))
+        if proved_limit(e):
+            statements.append(Statement(explaining.limit(e), "proved"))
         return (*statements, *_memory(e), *_few(e))
     statements.append(Statement(wording.user(e), "likely"))
     statements += _of_a_fit(e) if fits(e) else _of_a_failure(e)

@@ -20,7 +20,7 @@ KINDS = (
     "unstable training",
     "undecided",
 )
-BOUNDED = ("capacity failure", "wrong loss or output")
+BOUNDED = ("capacity failure", "wrong loss or output", "data limit")
 """The kinds that a lower bound proves."""
 CERTAINTIES = ("proved", "likely", "undecided")
 

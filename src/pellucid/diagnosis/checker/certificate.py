@@ -19,6 +19,7 @@ from .duplicates import duplicates_bound
 from .lines import changes_bound, lines_bound
 from .one_unit import one_unit_bound
 from .output_range import output_range_bound
+from .patterns import patterns_bound
 from .result import CheckResult, Refused
 from .rows import Shape, TrainingRows, is_number, read_shape
 from .witness import check_witness
@@ -52,6 +53,7 @@ BOUNDS: dict[str, Bound] = {
     "one hidden unit": one_unit_bound,
     "pieces on a line": lines_bound,
     "sign changes on a line": changes_bound,
+    "activation patterns": patterns_bound,
 }
 CERTIFICATE_KINDS = (*BOUNDS, "witness")
 VERDICTS = ("capacity failure", "data limit", "wrong loss or output")

@@ -1,6 +1,6 @@
 """`find_floors`: every bound that applies to an architecture and its training rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from .found import Found
 from .lines import find_changes, find_lines
 from .one_unit import find_one_unit
 from .output_range import find_output_range
+from .patterns import find_patterns
 from .rows import MINIMA, Rows, training_rows
 
 SLACK = 1e-8
@@ -81,12 +82,22 @@ _FAMILIES = (
         "on a line one layer of sigmoids crosses a level at most so often",
         "Polya and Szego 1925",
     ),
+    FloorFamily(
+        "activation patterns",
+        find_patterns,
+        "in the plane few units are affine on each cell of as many lines, all of which are tried",
+        "Schlafli 1901; Arora, Basu, Mianjy and Mukherjee 2018",
+    ),
 )
 FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}
 
 
 def find_floors(
-    problem: Problem, architecture: Architecture, *, work: float = 1e9
+    problem: Problem,
+    architecture: Architecture,
+    *,
+    work: float = 1e9,
+    kinds: Collection[str] | None = None,
 ) -> tuple[Floor, ...]:
     """All bounds that apply, the highest first.
 
@@ -98,6 +109,8 @@ def find_floors(
         The user's own, with what is applied to its outputs.
     work
         The most floating-point operations that one kind may take: about 1e9 a few seconds.
+    kinds
+        Names of `FLOORS` to look for; all by default.
 
     Returns
     -------
@@ -112,6 +125,8 @@ def find_floors(
         return ()
     floors = []
     for family in FLOORS.values():
+        if kinds is not None and family.name not in kinds:
+            continue
         found = family.find(rows, architecture, work)
         if found is None:
             continue
