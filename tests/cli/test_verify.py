@@ -53,6 +53,9 @@ def test_a_certificate_is_accepted_in_a_fresh_process(sine):
     assert done.stderr == ""
     assert done.stdout.startswith("accepted: capacity failure, proved by pieces on a line: no ")
     assert f"{sine['bound']:.4f}" in done.stdout
+    widths = "-".join(map(str, sine["architecture"]["widths"]))
+    assert f"the architecture {widths} relu have" in done.stdout
+    assert "nats on 120 of 160 rows" in done.stdout
     assert done.stdout.count("\n") == 1
 
 

@@ -258,6 +258,37 @@ def test_no_field_may_be_missing_or_added(field: str):
     assert "fields" in refused(case.check(resealed(case.certificate, note="trust me")))
 
 
+def test_the_reading_belongs_to_the_data(case: Case):
+    reading = case.certificate["reading"]
+    other = {"regression": "classification", "classification": "regression"}[reading["task"]]
+    for changed in (reading | {"task": other}, reading | {"note": "trust me"}, {}):
+        assert "reading" in refused(case.check(resealed(case.certificate, reading=changed)))
+
+
+def test_an_output_cannot_be_moved_however_large_the_targets():
+    """Two units are less than 1e-12 of the mean here, and two thirds of a deviation."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    table = as_table(X, 1e13 + 4 * np.tanh(X[:, 0]), task="regression")
+    architecture = Architecture((2, 4, 1), (("relu", ()),), "relu")
+    problem = question(table, architecture, standardize=True)
+    floor = next(f for f in find_floors(problem, architecture) if f.kind == "output range")
+    reference = GAUSSIAN_CONSTANT + 0.001
+    true = capacity_certificate(problem, architecture, floor, 1.42, reference)
+    rows = problem.raw_X, problem.y, problem.held_out
+    assert check_certificate(true, *rows).accepted
+    moved = resealed(true, output_offset=true["output_offset"] + 2.0, bound=1.72)
+    assert "outputs" in refused(check_certificate(moved, *rows))
+
+
+def test_a_field_that_is_named_twice_is_refused(case: Case, tmp_path):
+    path = tmp_path / "certificate.json"
+    write_certificate(case.certificate, path)
+    twice = path.read_text().replace('"bound":', '"bound": 9.9,\n "bound":')
+    path.write_text(twice)
+    with pytest.raises(InvalidFile, match="named once"):
+        read_certificate(path)
+
+
 def test_a_higher_bound_is_refused(case: Case):
     bound = case.certificate["bound"]
     assert "proved" in refused(case.check(resealed(case.certificate, bound=bound * 1.01)))

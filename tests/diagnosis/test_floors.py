@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid import Activation, Network, Recipe, initialize, train, train_many
+from pellucid import (
+    Activation,
+    InvalidInput,
+    Network,
+    Recipe,
+    initialize,
+    train,
+    train_many,
+)
 from pellucid.datasets import as_table
 from pellucid.diagnosis import FLOORS, Architecture, Floor, capacity_certificate, find_floors
 from pellucid.diagnosis.checker import check_certificate, groups
@@ -208,6 +216,25 @@ def test_ranges_hold_every_value(name: str):
         assert values.max() <= high
         assert values.min() == pytest.approx(low, abs=0.03)
     assert SEARCHED_RANGES[name][0] <= RANGES[name][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "known"),
+    [
+        ("elu", (1.0,), True),
+        ("elu", (0.5,), True),
+        ("elu", (5.0,), False),
+        ("hardtanh", (-1.0, 0.5), True),
+        ("hardtanh", (0.0, 6.0), False),
+    ],
+)
+def test_an_output_that_leaves_the_range_of_its_name_has_no_shape_here(name, parameters, known):
+    network = Network([np.ones((1, 1))], [np.zeros(1)], [], Activation(name, parameters))
+    if known:
+        assert Architecture.of_network(network).output_activation == name
+    else:
+        with pytest.raises(InvalidInput, match="no bounds"):
+            Architecture.of_network(network)
 
 
 # ---- the parts

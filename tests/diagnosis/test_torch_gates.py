@@ -217,6 +217,11 @@ FAULTS = {
         three_numbers(lambda: mlp([3, 8, 1], output=nn.ReLU()), y=(Y3 - 1.5)[:, None]),
         three_numbers(lambda: mlp([3, 8, 1], output=nn.ReLU()), y=Y3[:, None]),
     ),
+    "elu on numbers below -1": (
+        "output range",
+        three_numbers(lambda: mlp([3, 8, 1], output=nn.ELU()), y=2 * (Y3 - 1.5)[:, None]),
+        three_numbers(lambda: mlp([3, 8, 1], output=nn.ELU(5.0)), y=2 * (Y3 - 1.5)[:, None]),
+    ),
     "sigmoid on numbers": (
         "output range",
         three_numbers(lambda: mlp([3, 8, 1], output=nn.Sigmoid())),

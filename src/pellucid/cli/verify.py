@@ -74,7 +74,25 @@ def _sentence(document: dict[str, Any], answer: "CheckResult") -> str:
             f"is {answer.objective:.4f} and not {answer.user_objective:.4f} nats."
         )
     return (
-        f"accepted: {verdict}, proved by {kind}: no parameters of this architecture have a "
-        f"training loss below {document['bound']:.4f} nats, and the tolerance is "
-        f"{answer.tolerance:.4f}; taken on trust: the reference, {document['reference']:.4f}."
+        f"accepted: {verdict}, proved by {kind}: no parameters of the architecture "
+        f"{_shape(document['architecture'])} have a training loss below {document['bound']:.4f} "
+        f"nats on {_training_rows(document)} rows, and the tolerance is {answer.tolerance:.4f}; "
+        f"taken on trust: the reference, {document['reference']:.4f}."
     )
+
+
+def _shape(architecture: dict[str, Any]) -> str:
+    """Widths and activations, as the certificate names them."""
+    names = dict.fromkeys(name for name, _ in architecture["activations"])
+    output = architecture["output_activation"]
+    ends = [] if output == "identity" else [f"{output} on the output"]
+    return " ".join(["-".join(map(str, architecture["widths"])), *names, *ends])
+
+
+def _training_rows(document: dict[str, Any]) -> str:
+    """How many rows the claim is about: the certificate itself says which."""
+    from ..diagnosis.checker.certificate import unpack_mask
+
+    n = document["data"]["n_rows"]
+    held_out = unpack_mask(document["held_out"], n)
+    return f"{n - int(held_out.sum())} of {n}"

@@ -135,17 +135,28 @@ def write_certificate(certificate: dict[str, Any], path: str | os.PathLike[str])
     write_atomically(Path(path), text.encode())
 
 
+def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose fields are named once: a reader may see another value than the checker."""
+    if len({name for name, _ in fields}) < len(fields):
+        raise ValueError("a field is named twice")
+    return dict(fields)
+
+
 def read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the document in that file; InvalidFile where it is no JSON document."""
+    """Read the document in that file; InvalidFile where it is no JSON document, or where a field
+    is named twice.
+    """
     path = Path(path)
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise InvalidFile(f"{path} is too large for a certificate; name another file.")
-        document = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes(), object_pairs_hook=_once)
     except OSError as error:
         raise InvalidFile(f"{path} cannot be read ({error.strerror or error}).") from None
     except (ValueError, RecursionError):
-        raise InvalidFile(f"{path} is no JSON document; give a certificate's file.") from None
+        raise InvalidFile(
+            f"{path} is no JSON document with every field named once; give a certificate's file."
+        ) from None
     if not isinstance(document, dict):
         raise InvalidFile(f"{path} holds no JSON object; give a certificate's file.")
     return document

@@ -101,6 +101,13 @@ class OutputKind:
 
     name: str
     n_units: int
+    parameters: tuple[float, ...] = ()
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """What it can return: as in `RANGES`, with the parameters that it has here."""
+        low, high = RANGES[self.name]
+        return (-max(self.parameters[0], 0.0), high) if self.name == "elu" else (low, high)
 
 
 def output_kind(code: Code) -> OutputKind:
@@ -110,7 +117,8 @@ def output_kind(code: Code) -> OutputKind:
     if reading.network is not None:
         if reading.output != "identity":
             return OutputKind(reading.output, n)
-        return OutputKind(reading.network.output_activation.name, n)
+        activation = reading.network.output_activation
+        return OutputKind(activation.name, n, activation.parameters)
     if n > 1 and bool((out >= 0).all()):
         if bool(((out.sum(1) - 1).abs() < SOFTMAX_SUM).all()) and float(out.std()) > 0:
             return OutputKind("softmax", n)
@@ -144,7 +152,7 @@ def range_gate(code: Code) -> Alarm | None:
 
 def _on_logits(code: Code, kind: OutputKind) -> Alarm | None:
     """The loss applies the softmax or sigmoid itself: any squashing before it bounds it."""
-    low, high = RANGES[kind.name]
+    low, high = kind.range
     categorical = code.recognised.family is not None and (
         code.recognised.family.likelihood == "categorical"
     )
@@ -202,7 +210,7 @@ def _no_log_probabilities(code: Code, kind: OutputKind) -> Alarm:
 
 
 def _targets_outside(code: Code, kind: OutputKind) -> Alarm | None:
-    low, high = RANGES[kind.name]
+    low, high = kind.range
     y = code.y.double()
     outside = float(((y < low) | (y > high)).double().mean())
     if kind.name in ("softmax", "log_softmax") or outside <= FEW_OUTSIDE:

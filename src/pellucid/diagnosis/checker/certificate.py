@@ -144,6 +144,8 @@ def _check_fields(c: dict[str, Any]) -> None:
     if type(c["evidence"]) is not dict or type(c["reading"]) is not dict:
         raise Refused("the evidence of the certificate is none")
     _check_data(c)
+    if set(c["reading"]) != {"columns", "task"} or c["reading"]["task"] != c["data"]["task"]:
+        raise Refused("the reading of the certificate is not that of its data")
 
 
 def _check_data(c: dict[str, Any]) -> None:
@@ -232,7 +234,7 @@ def _training_rows(c: dict[str, Any], X: Array, y: Array) -> TrainingRows:
 
 
 def _near(a: float, b: float, unit: float) -> bool:
-    return abs(a - b) <= AGREEMENT * unit + 1e-12 * abs(b)
+    return abs(a - b) <= AGREEMENT * unit + 1e-15 * abs(b)
 
 
 # ---- its numbers

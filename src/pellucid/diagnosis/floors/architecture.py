@@ -50,8 +50,18 @@ class Architecture:
 
     @classmethod
     def of_network(cls, network: Network, output_activation: str = "identity") -> "Architecture":
-        """The shape of a network; `output_activation` is what comes after its outputs."""
+        """The shape of a network; `output_activation` is what comes after its outputs.
+
+        InvalidInput where the network's own output activation has parameters of which the name
+        says nothing: an elu below -1, a hardtanh that leaves [-1, 1].
+        """
         own = network.output_activation.name
+        beyond = any(not -1.0 <= p <= 1.0 for p in network.output_activation.parameters)
+        if beyond and own in ("elu", "hardtanh"):
+            raise InvalidInput(
+                f"the output activation {network.output_activation} has no bounds here; its "
+                "parameters need to lie between -1 and 1."
+            )
         output = output_activation if own == "identity" else own
         activations = tuple((s.name, s.parameters) for s in network.activations)
         return cls(tuple(network.widths), activations, output)
