@@ -601,3 +601,10 @@ def test_nothing_is_proved_without_the_checker():
         asked = evidence.bound and evidence.bound.accepted, evidence.same and evidence.same.accepted
         if "proved" in (expected[1], *(s.certainty for s in judge(evidence).statements)):
             assert any(asked)
+
+
+def test_an_architecture_that_cannot_be_searched_is_no_question_of_time():
+    judgement = judge(replace(BASE, searched=False, searchable=False))
+    assert judgement.kind == "undecided"
+    assert "time budget" not in judgement.sentence + texts(judgement)
+    assert "could be searched for" in judgement.sentence

@@ -169,6 +169,7 @@ class Evidence:
     few: tuple[tuple[str, int], ...] = ()
     weight_decay: float = 0.0
     searched: bool = True
+    searchable: bool = True
     widened: bool = True
     diverged: bool = False
     n_diverged: int = 0

@@ -35,6 +35,7 @@ class Findings:
     widened: bool = False
     alarms: tuple[Alarm, ...] = ()
     bounds: Bounds = field(default_factory=Bounds)
+    searchable: bool = True
 
     @property
     def user(self) -> Trial:
@@ -128,6 +129,7 @@ def gather(findings: Findings) -> Evidence:
         few=tuple((name, n) for name, n in class_sizes(problem.table) if 0 < n < FEW_ROWS),
         weight_decay=user.recipe.weight_decay,
         searched=findings.searched,
+        searchable=findings.searchable,
         widened=findings.widened,
         diverged=user.status == "diverged",
         n_diverged=sum(t.status == "diverged" for t in findings.groups[0].trials),

@@ -192,7 +192,7 @@ def _undecided(e: "Evidence", certainty: str) -> list[str]:
     ]
     if e.gap <= 0 or not e.signal.beyond(0.0) or e.held_out_excess.within(e.tolerance):
         return ["More rows: the differences would stand out from chance, or vanish."]
-    if not (e.searched and e.widened):
+    if not (e.widened and (e.searched or not e.searchable)):
         texts.append("A larger budget: the stages that are missing look for both.")
     return texts
 

@@ -98,6 +98,7 @@ class Investigation:
             self.widened,
             self.alarms,
             self.bounds,
+            self.searchable,
         )
 
     def evidence(self) -> Evidence:
@@ -135,9 +136,13 @@ class Investigation:
         return None
 
     def look_for_floors(self, stage: str, work: float) -> None:
-        """Lower bounds, where capacity is in question and none is proved yet; what rows allow."""
+        """Lower bounds, where capacity is in question and none is proved yet; what rows allow.
+
+        None where rows are ordered in time: there the reference is judged by the later ones alone.
+        """
         evidence, problem = self.evidence(), self.lab.problem
-        network, known = self.lab.groups[0].trials[0].network, self.searchable and self.exact
+        network = self.lab.groups[0].trials[0].network
+        known = self.searchable and self.exact and problem.split.kind != "time"
         losses = evidence.trivial, evidence.reference
 
         def make(report: Report) -> None:

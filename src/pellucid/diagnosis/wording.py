@@ -183,7 +183,10 @@ def overfitting(e: "Evidence", overconfident: bool) -> str:
 
 def undecided(e: "Evidence") -> str:
     """The headline of a verdict that is open."""
-    why = "no cause was found" if e.searched and e.widened else "the time budget ended"
+    if e.widened and not e.searchable:
+        why = "no other parameters of this architecture could be searched for"
+    else:
+        why = "no cause was found" if e.searched and e.widened else "the time budget ended"
     return f"Undecided: the network is worse than {e.reference_name} ({against(e)}); {why}."
 
 
@@ -384,7 +387,9 @@ def what_would_decide() -> str:
 
 
 def unfinished(e: "Evidence") -> str:
-    """What the budget left out."""
+    """What the budget left out, or what could not be done."""
+    if e.widened and not e.searchable:
+        return "Parameters of your architecture cannot be searched for here: it is not read in full."
     missing = "larger networks were" if e.searched else "other training and larger networks were"
     return f"The time budget ended before {missing} tried; a larger budget would tell more."
 
