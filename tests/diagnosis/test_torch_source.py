@@ -329,3 +329,14 @@ def test_rows_with_gaps_are_refused():
     X[3, 1] = np.nan
     with pytest.raises(pellucid.InvalidInput, match=r"X\[3, 1\] is nan"):
         quick(X, y, model_fn=Residual, loss=CE)
+
+
+def test_several_labels_per_row_are_refused_in_a_sentence():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    with pytest.raises(pellucid.InvalidInput, match=r"3 outputs and the targets have shape \(60, 3\)"):
+        quick(
+            X,
+            (X[:, :3] > 0).astype(int),
+            model_fn=lambda: nn.Sequential(nn.Linear(4, 3), nn.Sigmoid()),
+            loss=lambda p, y: nn.functional.binary_cross_entropy(p, y.float()),
+        )

@@ -24,7 +24,7 @@ from .improve import ROLE, Workshop, improve, improve_work
 from .judging import judge
 from .lab import FLOPS, Job, Lab
 from .own import in_own_module
-from .references import Judged
+from .references import Judged, judge_references
 from .refit import NAME as REFIT
 from .refit import refit_own, refit_work
 from .remedy import n_regularised_runs, regularised
@@ -43,7 +43,7 @@ from .source import KernelSource
 from .verdict import BOUNDED, CurvePoint, Recipe, Witness
 
 STAGES = (
-    *("references", "your run", "gates", "exact refit", "floors", "your recipe"),
+    *("your run", "gates", "references", "exact refit", "floors", "your recipe"),
     *("same architecture", "wider and deeper", "much wider", "better parameters"),
     *("more floors", "fix", "learning curve", "last floors"),
 )
@@ -59,8 +59,8 @@ class Investigation:
     """The stages after the user's run, and what they have found so far."""
 
     lab: Lab
-    references: tuple[Judged, ...]
     seed: int
+    references: tuple[Judged, ...] = ()
     searched: bool = False
     widened: bool = False
     alarms: tuple[Alarm, ...] = ()
@@ -104,9 +104,15 @@ class Investigation:
         """The numbers that the findings come to."""
         return gather(self.findings())
 
-    def _job(self, stage: str, make: Callable[[Report], Sequence[Group] | None], **cost: float):
+    def _job(
+        self,
+        stage: str,
+        make: Callable[[Report], Sequence[Group] | None],
+        always: bool = False,
+        **cost: float,
+    ) -> bool:
         """Run a stage that is one job."""
-        return self.lab.run(stage, [Job(lambda report: make(report) or (), **cost)])
+        return self.lab.run(stage, [Job(lambda report: make(report) or (), **cost)], always)
 
     def _pass(self, stage: str) -> None:
         """A stage that nothing asks for counts as done."""
@@ -119,7 +125,17 @@ class Investigation:
         def make(report: Report) -> None:
             self.alarms = gates(self.lab, self.seed)
 
-        self._job("gates", make)
+        self._job("gates", make, always=True)
+
+    def judge_references(self) -> None:
+        """Models that are no networks: without them there is no verdict, so they are always made."""
+        lab, stage = self.lab, "references"
+        lab.report(stage, 0.0)
+        self.references = judge_references(
+            lab.problem, self.seed, lambda done, of: lab.report(stage, 0.99 * done / of)
+        )
+        self._pass(stage)
+        lab.report(stage, 1.0)
 
     def refit(self) -> None:
         """The output layer of the user's run, exactly."""

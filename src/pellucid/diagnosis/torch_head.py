@@ -63,7 +63,7 @@ def head_of(
     n_units = outputs.shape[1] if outputs.ndim == 2 else 1
     likelihood = family.likelihood if family is not None else None
     wants = family.wants if family is not None else ""
-    if n_units > 1 and (not y.is_floating_point() or _is_one_hot(y, n_units)):
+    if n_units > 1 and (_is_one_hot(y, n_units) or _are_labels(y)):
         return _of_classes(n_units, likelihood, wants, kind)
     binary = bool(((y == 0) | (y == 1)).all())
     if n_units == 1 and binary and (likelihood == "bernoulli" or not y.is_floating_point()):
@@ -116,6 +116,11 @@ def _of_one_unit(likelihood: str | None, wants: str, kind: OutputKind) -> Head:
         return Head(2, True, True, "identity")
     double = wants == "logits" and kind.name == "sigmoid"
     return Head(2, True, False, "double sigmoid" if double else kind.name or "unknown")
+
+
+def _are_labels(y: torch.Tensor) -> bool:
+    """Whole numbers, one per row."""
+    return not y.is_floating_point() and y.numel() == len(y)
 
 
 def _is_one_hot(y: torch.Tensor, k: int) -> bool:
