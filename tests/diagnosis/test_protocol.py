@@ -390,7 +390,7 @@ def test_a_run_that_explodes_is_told_in_short_numbers():
 
 def test_a_stage_beyond_the_budget_is_not_begun():
     v = diagnose(body_mass(), **BEGINNER, budget=1e-9)
-    assert v.stage == "your run"
+    assert v.stage == "references"
     assert len(v.experiments) == 1
     assert v.experiments[0].seeds == (0,)
     assert v.kind == "undecided"

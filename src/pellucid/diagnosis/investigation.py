@@ -48,8 +48,9 @@ STAGES = (
     *("more floors", "fix", "learning curve", "last floors"),
 )
 """The protocol, in this order; the time budget decides after which stage it stops."""
-CHEAP, DEAR, DEAREST = 1e9, 1e10, 1e11
-"""The floating operations that the three stages of floors may take, each in all."""
+LITTLE, CHEAP, DEAR, DEAREST = 1e6, 1e9, 1e10, 1e11
+"""The floating operations that the three stages of floors may take, each in all; little
+is enough for what an output activation cannot give."""
 SORTING = 2e-7
 """Seconds that it takes to find equal rows, for each number of the table."""
 
@@ -128,7 +129,7 @@ class Investigation:
         self._job("gates", make, always=True)
 
     def judge_references(self) -> None:
-        """Models that are no networks: without them there is no verdict, so they are always made."""
+        """Models that are no networks: without them there is no verdict."""
         lab, stage = self.lab, "references"
         lab.report(stage, 0.0)
         self.references = judge_references(
@@ -155,6 +156,9 @@ class Investigation:
         evidence, problem = self.evidence(), self.lab.problem
         network, known = self.lab.groups[0].trials[0].network, self.searchable and self.exact
         losses = evidence.trivial, evidence.reference
+        of_capacity = known and capacity_in_question(evidence)
+        of_output = stage == "floors" and self._output_in_question(evidence)
+        work = work if of_capacity else LITTLE
 
         def make(report: Report) -> None:
             self.bounds = find_bounds(problem, network, self.output, work, losses)
@@ -162,12 +166,18 @@ class Investigation:
         def limit(report: Report) -> None:
             self.bounds = find_data_limit(problem, network, self.output, losses[0])
 
-        if known and capacity_in_question(evidence):
-            self._job(stage, make, seconds=work / FLOPS)
+        if of_capacity or of_output:
+            self._job(stage, make, always=of_output, seconds=work / FLOPS)
         elif known and stage == "floors" and not evidence.signal.beyond(0.0):
             self._job(stage, limit, seconds=problem.raw_X.size * SORTING)
         else:
             self._pass(stage)
+
+    def _output_in_question(self, e: Evidence) -> bool:
+        """Whether what comes after the last layer may bound the user's own loss."""
+        known = type(self.lab.groups[0].trials[0].network) is Network
+        bounded = known and self.lab.problem.bounded and self.output != "identity"
+        return bounded and e.gap > 0 and e.signal.beyond(0.0) and not proved_share(e)
 
     def search(self) -> None:
         """Other recipes for the same architecture."""
