@@ -355,3 +355,14 @@ def test_the_page_of_the_gates_names_each():
     page = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
     for name in DATA_GATES:
         assert f"\n| {name} | " in page
+
+
+def test_many_columns_that_mark_the_classes_are_one_alarm():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = 100.0 * y[:, None] + rng.uniform(size=(120, 20))
+    problem = pose(as_table(X, y), Recipe((4,), standardize=True), 0, 0.25)
+    alarms = data_gates(problem, Recipe((4,), standardize=True))
+    found = [a for a in alarms if a.gate == "gives the target away"]
+    assert [len(a.columns) for a in found] == [20]
+    assert "and 16 more" in found[0].sentence

@@ -85,3 +85,10 @@ def test_folds_are_even_and_stratified():
     assert (np.bincount(folds[y == 1]) == 30 // N_FOLDS).all()
     assert (fold_numbers(y, True, 0) == folds).all()
     assert not (fold_numbers(y, True, 1) == folds).all()
+
+
+def test_many_rows_are_judged_by_two_folds(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pellucid.diagnosis.references.MOST_FITTED", 100)
+    _, references = judged(load_dataset("moons", n=300))
+    assert {len(r.training_losses) for r in references} == {90}
+    assert all(r.judged is not None and len(r.judged) == 90 for r in references)

@@ -329,3 +329,50 @@ def test_rows_with_gaps_are_refused():
     X[3, 1] = np.nan
     with pytest.raises(pellucid.InvalidInput, match=r"X\[3, 1\] is nan"):
         quick(X, y, model_fn=Residual, loss=CE)
+
+
+def test_several_labels_per_row_are_refused_in_a_sentence():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    with pytest.raises(
+        pellucid.InvalidInput, match=r"3 outputs and the targets have shape \(60, 3\)"
+    ):
+        quick(
+            X,
+            (X[:, :3] > 0).astype(int),
+            model_fn=lambda: nn.Sequential(nn.Linear(4, 3), nn.Sigmoid()),
+            loss=lambda p, y: nn.functional.binary_cross_entropy(p, y.float()),
+        )
+
+
+def test_a_loss_that_flattens_is_recognised_and_a_sigmoid_output_is_bounded():
+    X, y = parabola()
+
+    def flat(outputs, target):
+        return nn.functional.mse_loss(outputs.reshape(-1), target.reshape(-1))
+
+    v = quick(
+        X,
+        4 * np.ravel(y) - 2,
+        model_fn=lambda: nn.Sequential(nn.Linear(X.shape[1], 4), nn.Linear(4, 1), nn.Sigmoid()),
+        loss=flat,
+        train_fn=trainer(adam(0.01), 40, loss=flat),
+    )
+    assert any("squared error" in note for note in v.notes)
+    assert (v.kind, v.certainty) == ("wrong loss or output", "proved")
+    assert v.certificate is not None
+
+
+def test_two_softmaxes_are_proved_by_the_output_range_however_short_the_time():
+    moons = pellucid.datasets.moons(120, seed=0)
+    v = quick(
+        moons.X,
+        moons.y,
+        model_fn=lambda: nn.Sequential(
+            nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2), nn.Softmax(1)
+        ),
+        loss=CE,
+        train_fn=trainer(adam(0.02), 200, loss=CE),
+    )
+    assert (v.kind, v.certainty) == ("wrong loss or output", "proved")
+    assert v.stage == "floors"
+    assert v.certificate["bound"] == pytest.approx(np.log(1 + np.exp(-1)), abs=1e-4)

@@ -134,7 +134,8 @@ class Evidence:
     holds the classes with too few rows to judge, with their numbers of rows. `unpenalised` is
     the median run of the user's architecture without the user's weight decay. `n_diverged`
     counts the seeds of the user's recipe that diverged, `alarms` are those of the gates, and
-    `bound` is the highest floor that was found.
+    `bound` is the highest floor that was found. `own_loss` is the user's own training loss
+    where the losses here are others.
     """
 
     trivial: float
@@ -175,6 +176,7 @@ class Evidence:
     n_diverged: int = 0
     alarms: tuple[Alarm, ...] = ()
     bound: Bound | None = None
+    own_loss: float | None = None
 
     @property
     def gap(self) -> float:
@@ -321,7 +323,7 @@ def capacity_share(e: Evidence) -> float:
 
 def contradicted(e: Evidence) -> bool:
     """Whether a run of the user's architecture is below what is said to be impossible for it."""
-    lowest = min(e.training_loss, e.best_training)
+    lowest = min(e.training_loss, e.best_training) if e.own_loss is None else e.own_loss
     return e.bound is not None and lowest < e.bound.value - CONTRADICTION * abs(e.gap)
 
 

@@ -12,7 +12,7 @@ from .alarms import Alarm
 from .bounds import Bounds
 from .checker import CLAIM_VERSION, CheckResult, check_witness
 from .decision import ROOM, Evidence, Margin, Rival, Seeds, reaches
-from .problem import Problem, class_sizes
+from .problem import Problem, class_sizes, outputs, through_output
 from .references import Judged
 from .search import Group, Trial, distance
 from .verdict import Witness
@@ -135,6 +135,7 @@ def gather(findings: Findings) -> Evidence:
         n_diverged=sum(t.status == "diverged" for t in findings.groups[0].trials),
         alarms=findings.alarms,
         bound=findings.bounds.bound,
+        own_loss=_own_loss(problem, user),
     )
     reached = [_reached(t, reference, evidence.tolerance) for t in findings.same]
     evidence = replace(evidence, n_reached=sum(reached))
@@ -150,6 +151,15 @@ def gather(findings: Findings) -> Evidence:
         n_larger=len(beaten),
         n_larger_better=sum(beaten),
     )
+
+
+def _own_loss(problem: Problem, user: Trial) -> float | None:
+    """The user's training loss where the outputs go through a second softmax."""
+    if problem.output != "double softmax":
+        return None
+    rows = np.flatnonzero(~problem.held_out)
+    out = through_output(problem, outputs(user.network, problem.raw_X[rows]))
+    return float(problem.losses(out, rows).mean())
 
 
 def _reached(trial: Trial, reference: Judged, tolerance: float) -> bool:

@@ -24,7 +24,7 @@ from .improve import ROLE, Workshop, improve, improve_work
 from .judging import judge
 from .lab import FLOPS, Job, Lab
 from .own import in_own_module
-from .references import Judged
+from .references import Judged, judge_references
 from .refit import NAME as REFIT
 from .refit import refit_own, refit_work
 from .remedy import n_regularised_runs, regularised
@@ -43,13 +43,14 @@ from .source import KernelSource
 from .verdict import BOUNDED, CurvePoint, Recipe, Witness
 
 STAGES = (
-    *("references", "your run", "gates", "exact refit", "floors", "your recipe"),
+    *("your run", "gates", "references", "exact refit", "floors", "your recipe"),
     *("same architecture", "wider and deeper", "much wider", "better parameters"),
     *("more floors", "fix", "learning curve", "last floors"),
 )
 """The protocol, in this order; the time budget decides after which stage it stops."""
-CHEAP, DEAR, DEAREST = 1e9, 1e10, 1e11
-"""The floating operations that the three stages of floors may take, each in all."""
+LITTLE, CHEAP, DEAR, DEAREST = 1e6, 1e9, 1e10, 1e11
+"""The floating operations that the three stages of floors may take, each in all; little
+is enough for what an output activation cannot give."""
 SORTING = 2e-7
 """Seconds that it takes to find equal rows, for each number of the table."""
 
@@ -59,8 +60,8 @@ class Investigation:
     """The stages after the user's run, and what they have found so far."""
 
     lab: Lab
-    references: tuple[Judged, ...]
     seed: int
+    references: tuple[Judged, ...] = ()
     searched: bool = False
     widened: bool = False
     alarms: tuple[Alarm, ...] = ()
@@ -105,9 +106,15 @@ class Investigation:
         """The numbers that the findings come to."""
         return gather(self.findings())
 
-    def _job(self, stage: str, make: Callable[[Report], Sequence[Group] | None], **cost: float):
+    def _job(
+        self,
+        stage: str,
+        make: Callable[[Report], Sequence[Group] | None],
+        always: bool = False,
+        **cost: float,
+    ) -> bool:
         """Run a stage that is one job."""
-        return self.lab.run(stage, [Job(lambda report: make(report) or (), **cost)])
+        return self.lab.run(stage, [Job(lambda report: make(report) or (), **cost)], always)
 
     def _pass(self, stage: str) -> None:
         """A stage that nothing asks for counts as done."""
@@ -120,7 +127,17 @@ class Investigation:
         def make(report: Report) -> None:
             self.alarms = gates(self.lab, self.seed)
 
-        self._job("gates", make)
+        self._job("gates", make, always=True)
+
+    def judge_references(self) -> None:
+        """Models that are no networks: without them there is no verdict."""
+        lab, stage = self.lab, "references"
+        lab.report(stage, 0.0)
+        self.references = judge_references(
+            lab.problem, self.seed, lambda done, of: lab.report(stage, 0.99 * done / of)
+        )
+        self._pass(stage)
+        lab.report(stage, 1.0)
 
     def refit(self) -> None:
         """The output layer of the user's run, exactly."""
@@ -144,6 +161,9 @@ class Investigation:
         network = self.lab.groups[0].trials[0].network
         known = self.searchable and self.exact and problem.split.kind != "time"
         losses = evidence.trivial, evidence.reference
+        of_capacity = known and capacity_in_question(evidence)
+        of_output = stage == "floors" and self._output_in_question(evidence)
+        work = work if of_capacity else LITTLE
 
         def make(report: Report) -> None:
             self.bounds = find_bounds(problem, network, self.output, work, losses)
@@ -151,12 +171,18 @@ class Investigation:
         def limit(report: Report) -> None:
             self.bounds = find_data_limit(problem, network, self.output, losses[0])
 
-        if known and capacity_in_question(evidence):
-            self._job(stage, make, seconds=work / FLOPS)
+        if of_capacity or of_output:
+            self._job(stage, make, always=of_output, seconds=work / FLOPS)
         elif known and stage == "floors" and not evidence.signal.beyond(0.0):
             self._job(stage, limit, seconds=problem.raw_X.size * SORTING)
         else:
             self._pass(stage)
+
+    def _output_in_question(self, e: Evidence) -> bool:
+        """Whether what comes after the last layer may bound the user's own loss."""
+        known = type(self.lab.groups[0].trials[0].network) is Network
+        bounded = known and self.lab.problem.bounded and self.output != "identity"
+        return bounded and e.gap > 0 and e.signal.beyond(0.0) and not proved_share(e)
 
     def search(self) -> None:
         """Other recipes for the same architecture."""

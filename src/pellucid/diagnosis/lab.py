@@ -13,6 +13,9 @@ from .source import KernelSource, Source, run_source
 Progress = Callable[[str, float], object]
 FLOPS = 1e9
 """Floating operations in a second of the work that is not training, as the clock predicts it."""
+ENOUGH, USUAL = 0.2, 3e-9
+"""Seconds of training from which their rate is trusted: of less, the start of the threads may be
+most. Until then a unit of work is predicted to take no longer than the second number."""
 
 
 @dataclass
@@ -36,7 +39,10 @@ class Clock:
 
     def allows(self, work: float, seconds: float = 0.0) -> bool:
         """Whether that much more work is predicted to end within the budget."""
-        predicted = work * self.seconds / self.work / self.workers if self.work else 0.0
+        rate = self.seconds / self.work if self.work else 0.0
+        if self.seconds < ENOUGH:
+            rate = min(rate, USUAL)
+        predicted = work * rate / self.workers
         return self.elapsed() + predicted + seconds <= self.budget
 
 

@@ -36,8 +36,9 @@ class Problem:
 
     `output` is what a user's own code puts between the network and the loss: "identity", or such as
     "double softmax" and "relu". `exact` is False where the user's objective is another one than the
-    loss here, so that nothing about it can be proved. A user's single logit for two classes makes
-    the likelihood bernoulli.
+    loss here, so that no better parameters can be proved. `bounded` is True where a lower bound can
+    be, since the objective is a likelihood's of what `output` gives. A user's single logit for two
+    classes makes the likelihood bernoulli.
     """
 
     table: Table
@@ -51,6 +52,7 @@ class Problem:
     penalty: float
     output: str = "identity"
     exact: bool = True
+    bounded: bool = False
     split: Split = RANDOM
 
     @property
@@ -225,6 +227,15 @@ def fold(network: Network, scaling: Scaling, regression: bool) -> Network:
         weights[-1] = weights[-1] * scaling.target_scale
         biases[-1] = biases[-1] * scaling.target_scale + scaling.target_offset
     return Network(tuple(weights), tuple(biases), exact.activations, exact.output_activation)
+
+
+def through_output(problem: Problem, out: Float64[Array, "n k"]) -> Float64[Array, "n k"]:
+    """The logits that the user's loss takes: where a softmax is applied twice, the first."""
+    if problem.output != "double softmax":
+        return out
+    from scipy.special import softmax
+
+    return softmax(out, axis=1)
 
 
 def unfold(network: Network, scaling: Scaling) -> Network:

@@ -19,7 +19,6 @@ from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
 from .own import own_question, witness_statements
 from .problem import pose
-from .references import Judged, judge_references
 from .remedy import choose_fix
 from .search import recipe_plans
 from .source import KernelSource
@@ -81,7 +80,8 @@ def diagnose(
         Of the user's run, and of the split into training and held-out rows.
     budget
         Seconds. Each stage has a fixed amount of work; a stage that is predicted to end after the
-        budget is not begun, nor any later one. The references and the user's run are always made.
+        budget is not begun, nor any later one. The user's run, gates and
+        references are always made.
     held_out
         The share of rows to hold out.
     groups, time
@@ -146,13 +146,13 @@ def diagnose(
 
 
 def _run_protocol(lab: Lab, seed: int) -> Verdict:
-    references = _references(lab, seed)
-    investigation = Investigation(lab, references, seed)
+    investigation = Investigation(lab, seed)
     own, further = recipe_plans(lab.source.recipe, seed)
     lab.run("your run", [own], always=True)
     if not lab.groups:
         raise KeyboardInterrupt  # stopped before there was anything to judge
     investigation.open_gates()
+    investigation.judge_references()
     investigation.refit()
     investigation.look_for_floors("floors", CHEAP)
     lab.run("your recipe", [further] if lab.source.repeats else [])
@@ -163,16 +163,6 @@ def _run_protocol(lab: Lab, seed: int) -> Verdict:
     investigation.learn_curve()
     investigation.look_for_floors("last floors", DEAREST)
     return _verdict(investigation)
-
-
-def _references(lab: Lab, seed: int) -> tuple[Judged, ...]:
-    lab.report("references", 0.0)
-    references = judge_references(
-        lab.problem, seed, lambda done, of: lab.report("references", 0.99 * done / of)
-    )
-    lab.stage = "references"
-    lab.report("references", 1.0)
-    return references
 
 
 def _verdict(investigation: Investigation) -> Verdict:

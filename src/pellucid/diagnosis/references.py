@@ -23,9 +23,14 @@ ALPHAS = (0.1, 1.0, 10.0, 100.0)
 """Penalties of the ridge regression that are compared."""
 ROUNDS, RATE = 100, 0.1
 FEW_ROUNDS, FAST_RATE, MANY_CLASSES = 40, 0.2, 5
-"""Boosting grows one tree per class and round: with many classes, fewer rounds at a higher rate."""
+"""Boosting grows one tree per class and round: with many classes, fewer rounds at a higher rate;
+and with many rows, each of whose rounds takes long."""
+FEW_LEAVES = 6
+"""Leaves of each of those many trees."""
 MOST_FITTED = 20_000
-"""Rows that a model is fitted on at most; all are judged."""
+"""Rows that a model is fitted on at most."""
+LAST_FOLDS = 2
+"""Folds of a table with more training rows than that; their rows are enough to judge by."""
 LARGE = 2_000_000
 """Rows times columns times outputs above which one logistic regression is fitted, not four."""
 
@@ -121,12 +126,16 @@ def _some_rows(rows: Int[Array, " n"], seed: int) -> Int[Array, " m"]:
 def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: int) -> Judged:
     """Choose the strength by cross-validation, then fit all training rows for the held-out ones.
 
-    Rows of a time-ordered table are judged by models of earlier rows; the earliest are not judged.
+    Rows of a time-ordered table are judged by models of earlier rows; the earliest are not judged,
+    nor are three of five folds where there are many rows.
     """
     training, held_out = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
     by_strength: dict[int, Array] = {}
     was_judged = np.zeros(len(training), dtype=bool)
-    for fitting, judged in problem.split.folds(training, y[training], bool(problem.classes), seed):
+    folds = problem.split.folds(training, y[training], bool(problem.classes), seed)
+    if len(training) > MOST_FITTED:
+        folds = folds[-LAST_FOLDS:]
+    for fitting, judged in folds:
         was_judged[judged] = True
         fit = _some_rows(training[fitting], seed)
         for k, out in enumerate(paths(X[fit], y[fit], X[training[judged]])):
@@ -184,8 +193,9 @@ def _logistic(d_out: int) -> Paths:
             return [_only_class(y, X_new, d_out)] * len(strengths)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            models = [LogisticRegression(C=c, max_iter=300).fit(X, y) for c in strengths]
-        return [_log_probabilities(m.classes_, m.predict_proba(X_new), y, d_out) for m in models]
+            model = LogisticRegression(max_iter=300, warm_start=True)
+            found = [model.set_params(C=c).fit(X, y).predict_proba(X_new) for c in strengths]
+        return [_log_probabilities(model.classes_, p, y, d_out) for p in found]
 
     return paths
 
@@ -193,12 +203,13 @@ def _logistic(d_out: int) -> Paths:
 def _boosting_settings(n: int, seed: int, d_out: int = 1) -> dict[str, Any]:
     """Small leaves and small trees for small tables."""
     many = d_out >= MANY_CLASSES
+    fast = many or n > MOST_FITTED
     return {
-        "max_iter": FEW_ROUNDS if many else ROUNDS,
-        "learning_rate": FAST_RATE if many else RATE,
+        "max_iter": FEW_ROUNDS if fast else ROUNDS,
+        "learning_rate": FAST_RATE if fast else RATE,
         "early_stopping": False,
         "min_samples_leaf": int(np.clip(n // 25, 3, 20)),
-        "max_leaf_nodes": 15 if n < 500 else 31,
+        "max_leaf_nodes": FEW_LEAVES if many else 15 if n < 500 else 31,
         "random_state": seed,
     }
 

@@ -23,6 +23,8 @@ class Head:
 
     `output` is "identity" where the loss takes the network's outputs as they are (after a softmax
     or sigmoid that belongs to it); else what comes between: "double softmax", "relu", ...
+    `bounded` says that the loss is a likelihood's own of what `output` gives, so that what `output`
+    cannot give is a lower bound of the user's objective.
     """
 
     classes: int | None
@@ -30,6 +32,7 @@ class Head:
     exact: bool
     output: str
     rescaled: bool = False
+    bounded: bool = False
 
     def network(self, read: Network) -> Network:
         """A network read from a module, in the form that the diagnosis judges."""
@@ -63,7 +66,7 @@ def head_of(
     n_units = outputs.shape[1] if outputs.ndim == 2 else 1
     likelihood = family.likelihood if family is not None else None
     wants = family.wants if family is not None else ""
-    if n_units > 1 and (not y.is_floating_point() or _is_one_hot(y, n_units)):
+    if n_units > 1 and (_is_one_hot(y, n_units) or _are_labels(y)):
         return _of_classes(n_units, likelihood, wants, kind)
     binary = bool(((y == 0) | (y == 1)).all())
     if n_units == 1 and binary and (likelihood == "bernoulli" or not y.is_floating_point()):
@@ -74,7 +77,8 @@ def head_of(
             "diagnosis takes class labels (n,), one-hot rows, or one number per row."
         )
     exact = likelihood == "gaussian" and kind.name == "identity"
-    return Head(None, False, exact, kind.name or "unknown")
+    bounded = likelihood == "gaussian" and bool(kind.name)
+    return Head(None, False, exact, kind.name or "unknown", bounded=bounded)
 
 
 def usual_loss(y: torch.Tensor, kind: OutputKind) -> LossFamily:
@@ -103,19 +107,24 @@ def _of_classes(k: int, likelihood: str | None, wants: str, kind: OutputKind) ->
     if likelihood == "categorical" and kind.name in right:
         return Head(k, False, True, "identity")
     if wants == "logits" and kind.name == "softmax":
-        return Head(k, False, False, "double softmax")
+        return Head(k, False, False, "double softmax", bounded=likelihood == "categorical")
     output = "identity" if kind.name in ("softmax", "log_softmax") else kind.name or "unknown"
     return Head(k, False, False, output, rescaled=likelihood != "categorical")
 
 
 def _of_one_unit(likelihood: str | None, wants: str, kind: OutputKind) -> Head:
     if kind.name == "softmax":
-        return Head(2, True, False, "softmax")
+        return Head(2, True, False, "softmax", bounded=likelihood == "bernoulli")
     right = {"logits": "identity", "probabilities": "sigmoid"}.get(wants)
     if likelihood == "bernoulli" and kind.name == right:
         return Head(2, True, True, "identity")
     double = wants == "logits" and kind.name == "sigmoid"
     return Head(2, True, False, "double sigmoid" if double else kind.name or "unknown")
+
+
+def _are_labels(y: torch.Tensor) -> bool:
+    """Whole numbers, one per row."""
+    return not y.is_floating_point() and y.numel() == len(y)
 
 
 def _is_one_hot(y: torch.Tensor, k: int) -> bool:

@@ -104,12 +104,20 @@ def recognise_loss(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> Recogn
     theirs = [_value(loss, o, t) for o, t in probes]
     if all(value is None for value in theirs):
         return RecognisedLoss(None)
-    for family in LOSSES:
-        ours = [_value(family.evaluate, o, t) for o, t in probes]
-        factor = _factor(theirs, ours)
-        if factor is not None:
-            return RecognisedLoss(family, factor)
+    for made in (probes, _in_one_shape(probes) or probes):
+        for family in LOSSES:
+            ours = [_value(family.evaluate, o, t) for o, t in made]
+            factor = _factor(theirs, ours)
+            if factor is not None:
+                return RecognisedLoss(family, factor)
     return RecognisedLoss(None)
+
+
+def _in_one_shape(
+    probes: list[tuple[torch.Tensor, torch.Tensor]],
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The targets in the shape of outputs (n, 1), for a loss that flattens both itself."""
+    return [(o, y.reshape(o.shape)) for o, y in probes if o.shape == (len(y), 1) and y.ndim == 1]
 
 
 def _probes(outputs: torch.Tensor, y: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:

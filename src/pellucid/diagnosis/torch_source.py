@@ -213,6 +213,7 @@ def torch_question(
             penalty=recipe.weight_decay if coupled and exact else 0.0,
             output=head.output,
             exact=exact,
+            bounded=head.bounded and reading.network is not None,
             likelihood=LIKELIHOODS["bernoulli"] if head.single else problem.likelihood,
         ),
         source,

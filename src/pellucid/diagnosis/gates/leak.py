@@ -39,13 +39,15 @@ def gives_the_target_away(view: View) -> Iterator[Alarm]:
         yield _alarm(columns, f"{subject(columns)} {holds} the same as the target in every row")
     found = _far_above_the_rest(view, copies)
     yield from found.values()
-    for group in view.groups:
-        if group not in copies and group not in found and _marks_classes(view, group):
-            yield _alarm(
-                (group.name,),
-                f"{subject((group.name,))} has a narrow range of values of its own for each "
-                "class, with wide gaps between them",
-            )
+    rest = [g for g in view.groups if g not in copies and g not in found]
+    marks = tuple(g.name for g in rest if _marks_classes(view, g))
+    if marks:
+        has, its = ("has", "its") if len(marks) == 1 else ("have", "their")
+        yield _alarm(
+            marks,
+            f"{subject(marks)} {has} a narrow range of values of {its} own for each class, with "
+            "wide gaps between them",
+        )
 
 
 def _far_above_the_rest(view: View, copies: list[Group]) -> dict[Group, Alarm]:
