@@ -202,19 +202,19 @@ CASES = {
             **LEARNED,
             held_out_excess=Margin(1.2, 0.8),
             lead=Margin(-0.4, 0.8),
-            score_deficit=Margin(2 / 38, 0.04),
+            score_deficit=Margin(3 / 38, 0.045),
             n_held_out=38,
         ),
         "fits",
         "likely",
     ),
-    "as wide, and three of 38 rows fewer right": (
+    "as wide, and four of 38 rows fewer right": (
         replace(
             BASE,
             **LEARNED,
             held_out_excess=Margin(1.2, 0.8),
             lead=Margin(-0.4, 0.8),
-            score_deficit=Margin(3 / 38, 0.04),
+            score_deficit=Margin(4 / 38, 0.055),
             n_held_out=38,
         ),
         "undecided",
@@ -608,3 +608,11 @@ def test_an_architecture_that_cannot_be_searched_is_no_question_of_time():
     assert judgement.kind == "undecided"
     assert "time budget" not in judgement.sentence + texts(judgement)
     assert "could be searched for" in judgement.sentence
+
+
+def test_as_good_as_a_reference_that_is_worse_than_the_constant_is_no_fit():
+    e = replace(BASE, **LEARNED, held_out_excess=Margin(-0.1, 0.3), lead=Margin(-0.1, 0.2))
+    assert judge(e).kind == "fits"
+    assert judge(replace(e, reference_lead=Margin(-0.2, 0.2))).kind == "undecided"
+    sure = replace(e, reference_lead=Margin(-0.2, 0.2), lead=Margin(0.5, 0.1))
+    assert judge(sure).kind == "fits"

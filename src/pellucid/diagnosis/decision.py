@@ -17,8 +17,9 @@ NOISE = 2.0
 """How many standard errors a difference must exceed to count."""
 SCORE_LIMITS = (0.02, 0.05)
 """Accuracies are the same where they differ by less than noise, kept between these two."""
-FEW_HITS = 2
-"""So many held-out rows more or less are no difference between accuracies beyond noise, either."""
+FEW_HITS = 3
+"""So many held-out rows more or less are no difference between accuracies beyond noise, either:
+three that all speak for one side have p = 1/4 in the exact test of McNemar (1947)."""
 ROOM = 0.01
 """The share of the gap that a changed recipe must gain to be told to a user whose network fits."""
 ENOUGH_BETTER = 2
@@ -273,7 +274,7 @@ def unstable(e: Evidence) -> bool:
 def overconfident(e: Evidence) -> bool:
     """Whether the classes are as right as the reference's while the probabilities are too extreme.
 
-    Right as often: the deficit on paired held-out rows is within noise and at most 0.05 or two
+    Right as often: the deficit on paired held-out rows is within noise and at most 0.05 or three
     rows, or at most 0.02 where noise is smaller. A score that hardly separates the reference from
     the constant prediction says nothing.
     """

@@ -44,10 +44,10 @@ def judge(e: Evidence) -> Judgement:
         return Judgement(alarm.kind, "likely", explaining.alarmed(alarm), reasons(e))
     if not e.signal.beyond(0.0):
         return _without_signal(e)
-    if fits(e):
-        return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
     if e.reference_lead.mean < 0 and not e.lead.beyond(0.0):
         return Judgement("undecided", "undecided", wording.contradiction(e), reasons(e))
+    if fits(e):
+        return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
     return _failure(e)
 
 
