@@ -389,7 +389,7 @@ def what_would_decide() -> str:
 def unfinished(e: "Evidence") -> str:
     """What the budget left out, or what could not be done."""
     if e.widened and not e.searchable:
-        return "Parameters of your architecture cannot be searched for here: it is not read in full."
+        return "Your architecture is not read in full, so no other parameters were searched for."
     missing = "larger networks were" if e.searched else "other training and larger networks were"
     return f"The time budget ended before {missing} tried; a larger budget would tell more."
 
