@@ -616,3 +616,19 @@ def test_as_good_as_a_reference_that_is_worse_than_the_constant_is_no_fit():
     assert judge(replace(e, reference_lead=Margin(-0.2, 0.2))).kind == "undecided"
     sure = replace(e, reference_lead=Margin(-0.2, 0.2), lead=Margin(0.5, 0.1))
     assert judge(sure).kind == "fits"
+
+
+def test_as_good_as_a_reference_that_is_worse_than_the_mean_is_no_fit():
+    e = replace(BASE, **LEARNED, held_out_excess=Margin(-0.1, 0.3), score_name="R2")
+    e = replace(e, score=-4.8, reference_score=-4.9, trivial_score=-5.2)
+    judgement = judge(e)
+    assert judgement.kind == "undecided"
+    assert "differ from the training rows" in judgement.sentence
+    assert judge(replace(e, score=0.3)).kind == "fits"
+
+
+def test_what_is_as_bad_from_every_start_is_no_bad_luck():
+    seeds = Seeds(5, 4, 3.0, -7.0)
+    e = replace(with_better(accepted=True), score_name="R2", score=-9.0, trivial_score=0.0)
+    assert "unlucky" not in texts(judge(replace(e, seeds=seeds)))
+    assert "unlucky" in texts(judge(replace(e, seeds=replace(seeds, score=0.9))))

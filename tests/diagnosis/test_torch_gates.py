@@ -212,6 +212,11 @@ FAULTS = {
         OwnCode(X3, Y3, lambda: mlp([3, 1]), MSE, None),
         OwnCode(X3, Y3[:, None], lambda: mlp([3, 1]), MSE, None),
     ),
+    "default training, or a loss that takes the last axis off": (
+        "shapes",
+        OwnCode(X3, Y3, lambda: mlp([3, 1]), MSE, None),
+        OwnCode(X3, Y3, lambda: mlp([3, 1]), lambda o, t: F.mse_loss(o.squeeze(-1), t), None),
+    ),
     "relu on numbers below 0": (
         "output range",
         three_numbers(lambda: mlp([3, 8, 1], output=nn.ReLU()), y=(Y3 - 1.5)[:, None]),

@@ -329,3 +329,10 @@ def test_the_error_in_the_targets_unit_follows_from_r2():
     r2 = 1 - np.mean(error**2) / np.mean((y - y.mean()) ** 2)
     assert words.rmse(verdict, r2) == words.loss(np.sqrt(np.mean(error**2)))
     assert words.rmse(verdict, np.nan) == "–"
+
+
+def test_commands_name_the_table_as_it_was_typed():
+    verdict = next(v for v in (make() for make in VERDICTS.values()) if v.fix is not None)
+    assert "pellucid train 'my data.csv' " in words.fix_command(verdict, "my data.csv")
+    assert "my data.csv" in render_report(verdict, source="my data.csv")
+    assert "pellucid train data.csv " in words.fix_command(verdict)

@@ -123,7 +123,7 @@ def diagnose(
     table = load_table(table_name, target, task, drop, keep=apart)
     question = asdict(recipe) | {"seed": seed} if own is None else own(table, seed)
     verdict = _diagnose(table, question, budget, threads, groups, time)
-    told = [] if folder is None else _write(verdict, folder)
+    told = [] if folder is None else _write(verdict, folder, table_name)
     if json:
         _print_json(verdict)
     else:
@@ -184,7 +184,7 @@ def _check_place(folder: Path) -> None:
         check_ours(folder / CERTIFICATE, is_certificate, "certificate")
 
 
-def _write(verdict: "Verdict", folder: Path) -> list[str]:
+def _write(verdict: "Verdict", folder: Path, table: str) -> list[str]:
     """Write the report and, where there are any, the proofs: all or none; return what was done.
 
     A proof that an earlier run left is removed where the new report has none.
@@ -201,6 +201,7 @@ def _write(verdict: "Verdict", folder: Path) -> list[str]:
         command=command_line(),
         witness_file=None if witness is None else WITNESS,
         certificate_file=None if certificate is None else CERTIFICATE,
+        source=table,
     )
     files = (
         (folder / REPORT, page.encode("utf-8", errors="replace"), None),

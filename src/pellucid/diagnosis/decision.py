@@ -22,6 +22,8 @@ FEW_HITS = 3
 three that all speak for one side have p = 1/4 in the exact test of McNemar (1947)."""
 ROOM = 0.01
 """The share of the gap that a changed recipe must gain to be told to a user whose network fits."""
+USELESS = -0.1
+"""R2 on held-out rows below which a prediction is worse than their mean beyond small chances."""
 ENOUGH_BETTER = 2
 """So many larger networks must be clearly better where none of them reaches the reference."""
 FEWEST_SEEDS, VISIBLE = 3, 0.01
@@ -250,6 +252,14 @@ def fits(e: Evidence) -> bool:
     return too_extreme(e) and e.lead.mean > 0
 
 
+def useless(e: Evidence) -> bool:
+    """Whether neither network nor reference predicts held-out numbers better than their own mean.
+
+    Then the held-out rows differ from the training rows, and as good as the reference is no praise.
+    """
+    return e.score_name == "R2" and max(e.score, e.reference_score) < USELESS and fits(e)
+
+
 def unclear(e: Evidence) -> bool:
     """Whether the held-out rows cannot tell a fit from overfitting: their interval holds both.
 
@@ -392,10 +402,14 @@ def penalty_share(e: Evidence) -> float:
 
 
 def unlucky(e: Evidence) -> bool:
-    """Whether the user's recipe usually does better than in the user's run, by the threshold."""
+    """Whether the user's recipe usually does better than in the user's run, by the threshold.
+
+    And better than the constant prediction: what is as bad from every start is no bad luck.
+    """
     if e.seeds is None or e.seeds.n < FEWEST_SEEDS:
         return False
-    return e.seeds.gain >= e.tolerance and e.seeds.score >= e.score + VISIBLE
+    usual = e.seeds.score >= max(e.score, e.trivial_score) + VISIBLE
+    return e.seeds.gain >= e.tolerance and usual and not e.diverged
 
 
 def success_bound(k: int) -> float:

@@ -64,6 +64,14 @@ def penalty(e: "Evidence") -> str:
     )
 
 
+def useless(e: "Evidence") -> str:
+    """The headline where all models fail on the held-out rows."""
+    return (
+        f"Undecided: neither the network nor {e.reference_name} predicts the held-out rows better "
+        f"than their mean does ({against(e)}); they differ from the training rows."
+    )
+
+
 def unclear(e: "Evidence") -> str:
     """The headline where the held-out rows do not tell a fit from overfitting."""
     return (

@@ -25,6 +25,7 @@ from .decision import (
     unclear,
     unlucky,
     unstable,
+    useless,
 )
 from .verdict import Statement
 
@@ -46,6 +47,8 @@ def judge(e: Evidence) -> Judgement:
         return _without_signal(e)
     if e.reference_lead.mean < 0 and not e.lead.beyond(0.0):
         return Judgement("undecided", "undecided", wording.contradiction(e), reasons(e))
+    if useless(e):
+        return Judgement("undecided", "undecided", explaining.useless(e), reasons(e))
     if fits(e):
         return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
     return _failure(e)

@@ -19,7 +19,7 @@ from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
 from .own import own_question, witness_statements
 from .problem import pose
-from .remedy import choose_fix
+from .remedy import choose_fix, is_advised
 from .search import recipe_plans
 from .source import KernelSource
 from .splits import split_of
@@ -172,7 +172,8 @@ def _verdict(investigation: Investigation) -> Verdict:
     judgement = judge(evidence)
     fix = choose_fix(judgement.kind, findings, evidence)
     statements = judgement.statements
-    if fix is None and judgement.kind not in ("fits", "data limit") and not lab.stopped:
+    open_ended = judgement.kind not in ("fits", "data limit") and not lab.stopped
+    if fix is None and open_ended and not is_advised(judgement.kind, evidence):
         statements = (*statements, Statement(wording.no_fix(judgement.kind), "likely"))
     statements = (*statements, *witness_statements(lab.source, witness))
     return Verdict(

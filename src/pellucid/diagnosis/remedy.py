@@ -36,16 +36,18 @@ def choose_fix(kind: str, findings: Findings, e: Evidence) -> Fix | None:
     """The first changed recipe, in the order of its kind, that does better on the held-out rows.
 
     The order is by what the training rows say, and the held-out rows only judge; but for
-    "undecided" the order is theirs as well.
+    "undecided" the order is theirs as well. None that is no better than the constant prediction.
     """
-    if kind in ("fits", "data limit"):
+    if kind in ("fits", "data limit") or is_advised(kind, e):
         return None
     if kind == "optimization failure" and capacity_share(e) > 0:
         kind = "capacity failure"  # both: the larger network repairs more
-    before = findings.user
+    before, constant = findings.user, findings.references[0]
     tolerance = e.tolerance if kind == "undecided" else 0.0
     for choice in _ORDERS[kind](findings, e):
         after = choice.trial
+        if after.held_out_loss >= constant.held_out_losses.mean():
+            continue  # better than the user's run, and still of no use
         if margin(before.held_out_losses - after.held_out_losses).beyond(tolerance):
             return Fix(
                 change=choice.change,
@@ -57,6 +59,12 @@ def choose_fix(kind: str, findings: Findings, e: Evidence) -> Fix | None:
                 seed=after.seed,
             )
     return None
+
+
+def is_advised(kind: str, e: Evidence) -> bool:
+    """Whether a gate says what to mend in the data, the loss or the output: no recipe does it."""
+    of_kind = kind in ("data error", "wrong loss or output")
+    return of_kind and any(a.kind == kind and a.certainty == "likely" for a in e.alarms)
 
 
 def _choices(groups: Iterable[Group], user: Trial) -> list[Choice]:

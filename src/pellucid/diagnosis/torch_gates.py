@@ -11,7 +11,7 @@ from torch import nn
 from .alarms import Alarm
 from .torch_code import Code, Trained
 from .torch_measure import Score, score_of
-from .torch_outputs import range_gate, shape_gate, shown, tried
+from .torch_outputs import compares_rows, range_gate, shape_gate, shown, tried
 from .torch_parameters import (
     dead_gate,
     frozen_gate,
@@ -337,7 +337,7 @@ def batch_gate(code: Code) -> Alarm | None:
         return None
     X, y = code.X[rows], code.y[rows]
     out = code.outputs_of(code.fresh, X)
-    if broadcasts(out.shape, y.shape):  # the shape gate knows whether the training has it so, too
+    if broadcasts(out.shape, y.shape) and compares_rows(code):  # the shape gate tells of this
         y = y.reshape(out.shape)
     module = own_copy(code.fresh).eval()
     with global_state_kept():

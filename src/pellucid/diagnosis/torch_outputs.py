@@ -56,6 +56,8 @@ def shape_gate(code: Code) -> Alarm | None:
             return None
         a, b = code.probe.broadcasts[0]
     elif code.loss is not None and broadcasts(out.shape, y.shape) and _accepts(code):
+        if not compares_rows(code) or (code.given and score_of(code, code.trained).held_out > 0):
+            return None
         a, b = tuple(out.shape), tuple(y.shape)
     else:
         return None
@@ -68,10 +70,25 @@ def shape_gate(code: Code) -> Alarm | None:
         before = score_of(code, code.trained)
         fixed = code.train(y=code.y.reshape(_like(out, len(code.y)))).module
         after = score_of(code, fixed)
-        if code.train_fn is not None and not after.better_than(before):
+        if not after.better_than(before):
             return None
         sentence += " " + tried("targets of the outputs' shape", before, after)
     return Alarm("shapes", "wrong loss or output", "likely", sentence, remedy="reshape target")
+
+
+def compares_rows(code: Code) -> bool:
+    """Whether the loss of some rows is neither the mean nor the sum of their losses one by one.
+
+    A loss that takes the last axis off the outputs itself is one of them.
+    """
+    out, y = code.outputs[:8], code.y[: len(code.outputs)][:8]
+    assert code.loss is not None
+    with global_state_kept(), torch.no_grad():
+        whole = float(code.loss(out.clone(), y))
+        rows = zip(out.split(1), y.split(1), strict=True)
+        each = [float(code.loss(a.clone(), b)) for a, b in rows]
+    total = math.fsum(each)
+    return not any(math.isclose(whole, v, rel_tol=1e-4) for v in (total, total / len(each)))
 
 
 def _accepts(code: Code) -> bool:

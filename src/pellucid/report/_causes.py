@@ -1,5 +1,7 @@
 """The sections about what is wrong, what would change that, and what to copy."""
 
+import shlex
+
 from ..diagnosis.verdict import BOUNDED, Verdict
 from . import _figures, words
 from ._html import Html, el, join, section, table
@@ -11,9 +13,9 @@ def badge(certainty: str) -> Html:
     return el("span", sign, f" {certainty}", class_=f"badge {certainty}")
 
 
-def copyable(verdict: Verdict, witness_file: str | None) -> Html | None:
+def copyable(verdict: Verdict, witness_file: str | None, source: str | None) -> Html | None:
     """Return the command that trains with the fix, and how to load the better parameters."""
-    command, parts = words.fix_command(verdict), []
+    command, parts = words.fix_command(verdict, source), []
     if command is not None:
         assert verdict.fix is not None
         split = ""
@@ -32,7 +34,7 @@ def _code(text: str) -> Html:
     return el("pre", el("code", text), tabindex="0")
 
 
-def cost(verdict: Verdict, certificate_file: str | None) -> Html | None:
+def cost(verdict: Verdict, certificate_file: str | None, source: str | None) -> Html | None:
     """Return the waterfall, with every cause and its share; None where there are no steps."""
     if not verdict.waterfall:
         return None
@@ -52,7 +54,7 @@ def cost(verdict: Verdict, certificate_file: str | None) -> Html | None:
         if causes
         else None,
         _floors(verdict),
-        _certificate(verdict, certificate_file),
+        _certificate(verdict, certificate_file, source),
         _curve(verdict),
     )
 
@@ -70,11 +72,11 @@ def _floors(verdict: Verdict) -> Html | None:
     return table("Floors: what no parameters of this architecture reach", header, rows, 4)
 
 
-def _certificate(verdict: Verdict, file: str | None) -> Html | None:
+def _certificate(verdict: Verdict, file: str | None, source: str | None) -> Html | None:
     """Return how anyone can check the proof."""
     if verdict.certificate is None or file is None:
         return None
-    command = f"pellucid verify {file} {verdict.data_name}"
+    command = shlex.join(["pellucid", "verify", file, words.table_of(verdict, source)])
     return join([el("p", "To check the proof again, in a process of its own:"), _code(command)])
 
 

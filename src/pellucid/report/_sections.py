@@ -50,11 +50,11 @@ def _unfinished(verdict: Verdict) -> Html | None:
     return None if text is None else el("p", text, class_="warning", role="note")
 
 
-def next_step(verdict: Verdict, witness_file: str | None) -> Html:
+def next_step(verdict: Verdict, witness_file: str | None, source: str | None) -> Html:
     """Return the fix that was run, with what it changed, or general advice."""
     advice = el("p", words.next_step(verdict), class_="lead")
     if verdict.fix is None:
-        return section("next", "What to do next", advice, copyable(verdict, witness_file))
+        return section("next", "What to do next", advice, copyable(verdict, witness_file, source))
     header = ("", "your run", "with the change")
     seeds = ("seed", verdict.experiments[0].seeds[0], verdict.fix.seed)
     rows = [seeds, *words.before_and_after(verdict)]
@@ -66,7 +66,7 @@ def next_step(verdict: Verdict, witness_file: str | None) -> Html:
         el("p", "This was run, on the same training and held-out rows:"),
         table("Before and after the change", header, rows),
         el("p", caveat) if caveat else None,
-        copyable(verdict, witness_file),
+        copyable(verdict, witness_file, source),
     )
 
 

@@ -17,17 +17,18 @@ def write_report(
     command: str | None = None,
     witness_file: str | None = None,
     certificate_file: str | None = None,
+    source: str | None = None,
 ) -> Path:
     """Write a verdict with its evidence to one offline HTML file and return its path.
 
     `command` is shown as what repeats the diagnosis (put together from the verdict by default),
     `witness_file` as the name of the file with the better parameters and `certificate_file` as
-    that of the certificate. The file appears under its name only
-    when it is complete, and replaces one that is there. Raises InvalidFile where it cannot be
-    written, and where `path` is a folder, a device or a read-only file.
+    that of the certificate; `source` is the table as commands name it. The file appears under its
+    name only when it is complete, and replaces one that is there. Raises InvalidFile where it cannot
+    be written, and where `path` is a folder, a device or a read-only file.
     """
     target = Path(path)
-    files = {"witness_file": witness_file, "certificate_file": certificate_file}
+    files = {"witness_file": witness_file, "certificate_file": certificate_file, "source": source}
     text = render_report(verdict, command=command, **files)
     write_atomically(target, text.encode("utf-8", errors="replace"))
     return target
@@ -39,6 +40,7 @@ def render_report(
     command: str | None = None,
     witness_file: str | None = None,
     certificate_file: str | None = None,
+    source: str | None = None,
 ) -> str:
     """Return the report as the text of an HTML page."""
     head = el(
@@ -54,9 +56,9 @@ def render_report(
     main = el(
         "main",
         _sections.summary(verdict),
-        _sections.next_step(verdict, witness_file),
+        _sections.next_step(verdict, witness_file, source),
         _sections.statements(verdict, witness_file),
-        _causes.cost(verdict, certificate_file),
+        _causes.cost(verdict, certificate_file, source),
         _causes.change(verdict),
         _sections.evidence(verdict),
         _sections.unit_health(verdict),

@@ -33,8 +33,8 @@ MEANING_OF_KIND = {
 }
 
 NEXT_STEP = {
-    "fits": "Keep this network. Judge it once more on rows that had no part in this diagnosis "
-    "before you rely on it.",
+    "fits": "Keep this network, unless a better run of it is named below. Judge it once more on "
+    "rows that had no part in this diagnosis before you rely on it.",
     "optimization failure": "Keep the architecture and change the training: another learning "
     "rate, more steps, several seeds of which the one with the lowest training loss is kept.",
     "capacity failure": "Give the network more hidden units or another layer, then diagnose the "
@@ -270,13 +270,20 @@ def _recipe_options(r: Recipe) -> list[str]:
     return [*words, "--standardize" if r.standardize else "--raw"]
 
 
-def fix_command(verdict: Verdict) -> str | None:
+def table_of(verdict: Verdict, source: str | None) -> str:
+    """Return how a command names the table: as it was typed, a data set, or a file to put in."""
+    from ..datasets import DATASETS
+
+    return source or (verdict.data_name if verdict.data_name in DATASETS else "data.csv")
+
+
+def fix_command(verdict: Verdict, source: str | None = None) -> str | None:
     """Return the command that trains with the fix, None where there is no fix."""
     import shlex
 
     if verdict.fix is None:
         return None
-    words = ["pellucid", "train", verdict.data_name, "--target", verdict.target_name]
+    words = ["pellucid", "train", table_of(verdict, source), "--target", verdict.target_name]
     words += _recipe_options(verdict.fix.recipe)
     return shlex.join([*words, "--seed", str(verdict.fix.seed), "--out", "fixed.pellucid"])
 
