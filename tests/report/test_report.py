@@ -1,6 +1,7 @@
 """The report is one valid offline page that holds the whole verdict and no code of strangers."""
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from html.parser import HTMLParser
 
@@ -335,4 +336,5 @@ def test_commands_name_the_table_as_it_was_typed():
     verdict = next(v for v in (make() for make in VERDICTS.values()) if v.fix is not None)
     assert "pellucid train 'my data.csv' " in words.fix_command(verdict, "my data.csv")
     assert "my data.csv" in render_report(verdict, source="my data.csv")
-    assert "pellucid train data.csv " in words.fix_command(verdict)
+    assert "pellucid train spirals " in words.fix_command(verdict)
+    assert "pellucid train data.csv " in words.fix_command(replace(verdict, data_name="arrays"))

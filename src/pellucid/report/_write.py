@@ -24,8 +24,8 @@ def write_report(
     `command` is shown as what repeats the diagnosis (put together from the verdict by default),
     `witness_file` as the name of the file with the better parameters and `certificate_file` as
     that of the certificate; `source` is the table as commands name it. The file appears under its
-    name only when it is complete, and replaces one that is there. Raises InvalidFile where it cannot
-    be written, and where `path` is a folder, a device or a read-only file.
+    name only when it is complete, and replaces one that is there. Raises InvalidFile where it
+    cannot be written, and where `path` is a folder, a device or a read-only file.
     """
     target = Path(path)
     files = {"witness_file": witness_file, "certificate_file": certificate_file, "source": source}
