@@ -347,3 +347,14 @@ def test_a_sorted_table_in_shuffled_batches_is_no_fault():
     code = TABLE["sorted rows"][0]
     shuffled = code.changed(train_fn=trainer(sgd(0.1), 120, 32, loss=CE))
     assert "row order" not in found(shuffled)
+
+
+def test_a_loss_that_refuses_single_rows_is_no_traceback():
+    def picky(outputs, y):
+        if len(outputs) < 2:
+            raise ValueError("needs two rows")
+        return F.mse_loss(outputs, y)
+
+    own = OwnCode(X3, Y3, lambda: mlp([3, 1]), picky, None)
+    assert "shapes" in found(own)
+    assert "shapes" not in found(own.changed(y=Y3[:, None]))

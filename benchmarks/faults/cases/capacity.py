@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..case import Case, Recipe, twin
-from . import rebuilt
 from .local_minima import OPTIMIZATION, xor
+from .registry import rebuilt
 
 CAPACITY = ("capacity failure",)
 _DISK = "https://ai.stackexchange.com/questions/18751/why-mlp-cannot-approximate-a-closed-shape-function"

@@ -7,7 +7,7 @@ import torch
 
 from ..case import Case, Recipe, twin
 from ..torch_form import cross_entropy, fit, mlp, standardized
-from . import bundled, rebuilt
+from .registry import bundled, rebuilt
 
 
 @rebuilt(

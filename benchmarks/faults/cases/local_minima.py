@@ -8,7 +8,7 @@ from torch import nn
 
 from ..case import Case, Recipe, twin
 from ..torch_form import batches, fit, mlp, squared_error
-from . import rebuilt
+from .registry import rebuilt
 
 OPTIMIZATION = ("optimization failure",)
 

@@ -9,8 +9,8 @@ from torch import nn
 
 from ..case import Case, twin
 from ..torch_form import cross_entropy, fit, mlp, squared_error, standardized
-from . import bundled, rebuilt
 from .local_minima import binary_cross_entropy
+from .registry import bundled, rebuilt
 
 WRONG = ("wrong loss or output",)
 BOUNDED = ("wrong loss or output", "capacity failure")

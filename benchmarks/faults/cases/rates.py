@@ -8,8 +8,8 @@ from torch import nn
 
 from ..case import Case, Recipe, twin
 from ..torch_form import fit, mlp, squared_error
-from . import rebuilt
 from .local_minima import OPTIMIZATION, binary_cross_entropy, xor
+from .registry import rebuilt
 
 UNSTABLE = ("unstable training", "optimization failure")
 

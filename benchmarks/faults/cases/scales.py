@@ -8,9 +8,9 @@ from torch import nn
 
 from ..case import Case, Recipe, twin
 from ..torch_form import fit, mlp, squared_error, standardized
-from . import rebuilt
 from .local_minima import OPTIMIZATION, binary_cross_entropy
 from .rates import UNSTABLE
+from .registry import rebuilt
 
 
 @rebuilt(

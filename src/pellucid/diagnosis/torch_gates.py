@@ -10,6 +10,7 @@ from torch import nn
 
 from .alarms import Alarm
 from .torch_code import Code, Trained
+from .torch_loss import value_of
 from .torch_measure import Score, score_of
 from .torch_outputs import compares_rows, range_gate, shape_gate, shown, tried
 from .torch_parameters import (
@@ -222,9 +223,8 @@ def start_gate(code: Code) -> Alarm | None:
     if code.given or code.loss is None or code.recognised.family is None:
         return None
     first = code.value(code.fresh, code.X, code.y)
-    try:
-        expected = float(code.loss(_neutral(code), code.y))
-    except Exception:
+    expected = value_of(code.loss, _neutral(code), code.y)
+    if expected is None:
         return None
     values = code.recognised.family.wants == "values"
     size = float(code.y.double().square().mean()) if values else 0.0

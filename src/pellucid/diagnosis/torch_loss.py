@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from .torch_state import global_state_kept
+
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 ROWS, DRAWS = 12, 2
@@ -101,12 +103,12 @@ class RecognisedLoss:
 def recognise_loss(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> RecognisedLoss:
     """Say which of `LOSSES` a loss is, on targets `y` and outputs of the shape of `outputs`."""
     probes = _probes(outputs[:ROWS], y[:ROWS])
-    theirs = [_value(loss, o, t) for o, t in probes]
+    theirs = [value_of(loss, o, t) for o, t in probes]
     if all(value is None for value in theirs):
         return RecognisedLoss(None)
     for made in (probes, _in_one_shape(probes) or probes):
         for family in LOSSES:
-            ours = [_value(family.evaluate, o, t) for o, t in made]
+            ours = [value_of(family.evaluate, o, t) for o, t in made]
             factor = _factor(theirs, ours)
             if factor is not None:
                 return RecognisedLoss(family, factor)
@@ -133,18 +135,27 @@ def _probes(outputs: torch.Tensor, y: torch.Tensor) -> list[tuple[torch.Tensor, 
     return made
 
 
-def _value(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> float | None:
-    """None where the loss refuses, or is not finite."""
-    import warnings
-
+def value_of(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> float | None:
+    """What a loss says of copies of these; None where it refuses, or says no finite number."""
+    answer = _answer(loss, outputs, y)
     try:
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")
-            value: Any = loss(outputs.clone(), y.clone())
-        number = float(value)
-    except Exception:  # whatever the user's code raises
+        number = float(answer)
+    except (TypeError, ValueError, RuntimeError):  # nothing, or more than one number
         return None
     return number if abs(number) < float("inf") else None
+
+
+def takes(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether a loss accepts outputs and targets of this kind, whatever it says of them."""
+    return _answer(loss, outputs, y) is not None
+
+
+def _answer(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> Any:
+    try:
+        with global_state_kept(), torch.no_grad():
+            return loss(outputs.clone(), y.clone())
+    except Exception:  # whatever the user's code raises
+        return None
 
 
 def _factor(theirs: list[float | None], ours: list[float | None]) -> float | None:

@@ -96,7 +96,7 @@ def _steps(copy: nn.Module) -> Iterator[_Step]:
     """The steps of the forward in order; `_Unreadable` where it is no chain."""
     try:
         graph = fx.symbolic_trace(copy).graph
-    except Exception as error:
+    except Exception as error:  # tracing runs the user's forward, which may raise anything
         text = str(error).splitlines()[0] if str(error) else ""
         if "not installed as a submodule" in text:
             text = "it uses a layer that is not registered (kept in a plain list or dict)"

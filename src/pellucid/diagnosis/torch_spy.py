@@ -152,7 +152,7 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
     try:
         yield
     finally:
-        torch.Tensor.backward = original  # type: ignore[method-assign]
+        torch.Tensor.backward = original  # type: ignore[method-assign]  # the original again
 
 
 def _describe(seen: Seen, optimizer: torch.optim.Optimizer) -> None:

@@ -54,7 +54,7 @@ def own_copy(module: nn.Module) -> nn.Module:
     """A deep copy that shares nothing; hooks of the user's are left out, those of torch stay."""
     try:
         twin = copy.deepcopy(module)
-    except Exception as error:
+    except Exception as error:  # a module may hold anything, and refuse in its own way
         raise InvalidInput(
             f"the {type(module).__name__} cannot be copied ({type(error).__name__}: {error}); "
             "give a model_fn that makes a new one."
