@@ -1,7 +1,9 @@
 """Two recipes on the same seeds and rows: the pairing, the interval, the sentence."""
 
+import inspect
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pellucid
 from pellucid import Recipe
 from pellucid._errors import InvalidInput
 from pellucid.datasets import load_dataset
+from pellucid.diagnosis import comparison
 from pellucid.diagnosis.comparison import interval
 from pellucid.diagnosis.recipe_options import as_recipe
 
@@ -188,3 +191,11 @@ def test_groups_and_time_split_the_rows():
     )
     assert any("groups" in note for note in c.notes)
     assert set(seen) == {"A", "B"}
+
+
+def test_seeds_may_be_an_array_and_a_fraction_is_refused():
+    seeds: Any = np.arange(3)
+    a, b = {"hidden": [4], "steps": 20}, {"hidden": [4], "steps": 30}
+    assert pellucid.compare(a, b, load_dataset("iris"), seeds=seeds).seeds == (0, 1, 2)
+    with pytest.raises(InvalidInput, match="at least 3 different seeds"):
+        inspect.unwrap(comparison._seeds)(1.5, 0)

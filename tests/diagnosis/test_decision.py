@@ -14,6 +14,7 @@ from pellucid.diagnosis.decision import (
     Margin,
     Rival,
     Seeds,
+    capacity_share,
     success_bound,
 )
 from pellucid.diagnosis.explaining import would_change
@@ -43,7 +44,8 @@ LEARNED = {"objective": 0.05, "training_excess": Margin(-0.15, 0.02)}
 
 
 def with_better(e: Evidence = BASE, **changes: object) -> Evidence:
-    return replace(e, same=replace(BETTER, **changes), best_training=0.1, n_reached=3)
+    same = replace(BETTER, **changes)
+    return replace(e, same=same, best_training=0.1, lowest=0.1, n_reached=3)
 
 
 def with_wider(e: Evidence = BASE, **changes: object) -> Evidence:
@@ -544,6 +546,7 @@ FURTHER = {
             training_excess=Margin(0.7, 0.04),
             same=replace(BETTER, objective=0.35, training_loss=0.35, accepted=True),
             best_training=0.35,
+            lowest=0.35,
             n_reached=0,
         ),
         ("optimization failure", "proved"),
@@ -565,7 +568,7 @@ FURTHER = {
         ("data limit", "likely"),
     ),
     "a run below a limit of the data": (
-        replace(UNSEEN, bound=LIMIT, best_training=0.5),
+        replace(UNSEEN, bound=LIMIT, best_training=0.5, lowest=0.5),
         ("undecided", "undecided"),
     ),
     "a bound where the gap was chosen by held-out rows": (
@@ -632,3 +635,13 @@ def test_what_is_as_bad_from_every_start_is_no_bad_luck():
     e = replace(with_better(accepted=True), score_name="R2", score=-9.0, trivial_score=0.0)
     assert "unlucky" not in texts(judge(replace(e, seeds=seeds)))
     assert "unlucky" in texts(judge(replace(e, seeds=replace(seeds, score=0.9))))
+
+
+def test_no_more_is_called_proved_than_the_bound_proves():
+    bound = replace(FLOOR, value=0.32)
+    e = with_wider(replace(BASE, bound=bound, lowest=0.65))
+    judgement = judge(e)
+    cause = causes(e, judgement)[0]
+    assert (cause.kind, cause.certainty) == ("capacity failure", "proved")
+    assert cause.share == pytest.approx((0.32 - 0.2) / 0.8)
+    assert capacity_share(e) > 2 * cause.share

@@ -288,6 +288,15 @@ def test_targets_in_another_unit_are_told_and_long_tails_are_not():
         assert "target of another scale" not in alarms(as_table(X, tails))
 
 
+def test_zeros_have_no_unit():
+    X, _, rng = drawn()
+    y = np.concatenate([np.zeros(400), rng.uniform(1, 2, 180), rng.uniform(1000, 2000, 20)])
+    rng.shuffle(y)
+    alarm = alarms(as_table(X, y))["target of another scale"]
+    assert "divided by 1,000" in alarm.sentence
+    assert len(alarm.rows) <= 20
+
+
 def test_measurements_repeated_on_purpose_are_no_data_error():
     rng = np.random.default_rng(0)
     X = np.repeat(np.linspace(0, 1, 40), 5)[:, None]

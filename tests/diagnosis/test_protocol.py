@@ -1,6 +1,8 @@
 """The whole protocol, with the compiled kernel, on the cases that it must get right."""
 
+import inspect
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import pellucid.diagnosis.evidence as evidence_module
-import pellucid.diagnosis.protocol as protocol
+import pellucid.diagnosis.lab as lab
 from pellucid import InvalidInput, Recipe
 from pellucid.datasets import Table, as_table, load_dataset
 from pellucid.diagnosis import (
@@ -455,17 +457,18 @@ def test_progress_names_every_stage_and_ends_each():
 
 
 def test_the_clock_predicts_from_what_it_has_seen(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(protocol.time, "monotonic", lambda: 10.0)
-    clock = protocol.Clock(budget=20.0, start=0.0, workers=2)
-    assert clock.allows(1e12)  # nothing seen yet
+    monkeypatch.setattr(time, "monotonic", lambda: 10.0)
+    clock = lab.Clock(budget=20.0, start=0.0, workers=2)
+    assert clock.allows(6e9)  # nothing seen yet: the usual 3e-9 s a unit
+    assert not clock.allows(1e12)
     clock.note(work=100.0, jobs=1, seconds=1.0)
     assert clock.allows(2000.0)  # 2000 / 100 * 1 s / 2 workers = 10 s
     assert not clock.allows(2001.0)
 
 
 def test_a_run_of_milliseconds_does_not_make_the_clock_afraid(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(protocol.time, "monotonic", lambda: 1.0)
-    clock = protocol.Clock(budget=5.0, start=0.0, workers=1)
+    monkeypatch.setattr(time, "monotonic", lambda: 1.0)
+    clock = lab.Clock(budget=5.0, start=0.0, workers=1)
     clock.note(work=4e4, jobs=1, seconds=0.02)  # 20 steps: 5e-7 s a unit
     assert clock.allows(1e9)
     assert not clock.allows(2e9)
@@ -497,3 +500,19 @@ def test_a_table_brings_its_own_target():
     table = load_dataset("iris")
     with pytest.raises(InvalidInput, match="leave y out"):
         diagnose(table, table.y, hidden=[4])
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ({"hidden": 16}, "list of widths"),
+        ({"seed": None}, "whole number"),
+        ({"seed": 1.5}, "whole number"),
+        ({"budget": "5"}, "positive number of seconds"),
+        ({"budget": float("nan")}, "positive number of seconds"),
+    ],
+)
+def test_a_setting_of_the_wrong_kind_is_one_sentence(mistake: dict[str, Any], words: str):
+    without_type_checks: Any = inspect.unwrap(diagnose)
+    with pytest.raises(InvalidInput, match=words):
+        without_type_checks(load_dataset("iris"), **({"hidden": [4]} | mistake))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid.datasets import Table, as_table, load_dataset
+from pellucid.diagnosis import references
 from pellucid.diagnosis.decision import Margin
 from pellucid.diagnosis.evidence import margin
 from pellucid.diagnosis.problem import Problem, pose
@@ -89,6 +90,34 @@ def test_folds_are_even_and_stratified():
 
 def test_many_rows_are_judged_by_two_folds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pellucid.diagnosis.references.MOST_FITTED", 100)
-    _, references = judged(load_dataset("moons", n=300))
-    assert {len(r.training_losses) for r in references} == {90}
-    assert all(r.judged is not None and len(r.judged) == 90 for r in references)
+    _, (constant, *models) = judged(load_dataset("moons", n=300))
+    assert len(constant.training_losses) == 225
+    assert {len(r.training_losses) for r in models} == {90}
+    assert all(r.judged is not None and len(r.judged) == 90 for r in models)
+
+
+def test_the_strengths_of_the_linear_model_are_those_that_were_judged(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    problem = pose(load_dataset("iris"), Recipe(()), 0, 0.25)
+    numbers = int((~problem.held_out).sum()) * 4 * 3
+    monkeypatch.setattr(references, "LARGE", int(0.9 * numbers))  # all rows pass it, no fold does
+    linear = judge_references(problem, 0)[1]
+    monkeypatch.setattr(references, "LARGE", 0)
+    np.testing.assert_array_equal(
+        linear.held_out_losses, judge_references(problem, 0)[1].held_out_losses
+    )
+
+
+def test_many_rows_leave_the_constant_above_the_best_constant(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(references, "MOST_FITTED", 60)
+    table = load_dataset("diabetes")
+    for seed in range(6):
+        problem = pose(table, Recipe(()), seed, 0.25)
+        constant, linear, _ = judge_references(problem, seed)
+        rows = ~problem.held_out
+        u = problem.y[rows] / problem.loss_scale
+        assert constant.loss >= 0.5 * np.log(2 * np.pi) + u.var() / 2
+        gain = linear.gain_over(constant)
+        assert len(gain) == len(linear.training_losses) < len(constant.training_losses)
+        assert gain.mean() > 0

@@ -10,7 +10,7 @@ from pellucid.diagnosis.problem import pose
 from pellucid.diagnosis.references import judge_references
 from pellucid.diagnosis.remedy import regularised
 from pellucid.diagnosis.search import train_grid
-from pellucid.diagnosis.splits import RANDOM, split_of
+from pellucid.diagnosis.splits import RANDOM, Split, split_of
 from pellucid.diagnosis.verdict import Recipe
 from pellucid.network import as_activation
 
@@ -196,3 +196,21 @@ def test_diagnose_takes_groups_and_time():
     v = pellucid.diagnose(X, y, hidden=[2], steps=20, time=np.arange(240), budget=0.01, threads=1)
     assert v.held_out[180:].all()
     assert not v.held_out[:180].any()
+
+
+def test_most_rows_at_the_first_moment_still_fold():
+    times = np.repeat([0.0, 1, 2, 3], [75, 3, 2, 20])
+    split = Split("time", "t", times)
+    folds = split.folds(np.arange(100), np.zeros(100), False, 0)
+    assert folds
+    for fitting, judged in folds:
+        assert times[fitting].max() < times[judged].min()
+
+
+def test_two_groups_are_left_to_fold_however_much_is_held_out():
+    table = as_table(np.arange(60.0)[:, None], np.arange(60.0))
+    split = Split("groups", "g", np.arange(60) % 3)
+    held_out = split.held_out(table, 0.9, 0)
+    rows = np.flatnonzero(~held_out)
+    assert len(np.unique(np.arange(60)[rows] % 3)) == 2
+    assert len(split.folds(rows, np.zeros(len(rows)), False, 0)) == 2

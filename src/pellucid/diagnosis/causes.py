@@ -46,7 +46,8 @@ def _lowest(name: str, trials: Iterable[Trial], by_objective: bool = False) -> l
 
 def causes(e: Evidence, judgement: Judgement) -> tuple[Cause, ...]:
     """Every kind that the numbers support, that of the verdict first; nothing for a plain fit."""
-    found = [Cause(judgement.kind, _share_of(judgement.kind, e), judgement.certainty)]
+    proved = judgement.certainty == "proved"
+    found = [Cause(judgement.kind, _share_of(judgement.kind, e, proved), judgement.certainty)]
     found += [Cause(a.kind, math.nan, a.certainty) for a in e.alarms if a.kind in FIRST_ALARMS]
     if judgement.kind not in ("fits", "undecided", "data limit") and not fits(e) and e.gap > 0:
         found += sorted(_measured(e), key=lambda cause: -cause.share)
@@ -64,7 +65,7 @@ def _measured(e: Evidence) -> list[Cause]:
         found.append(Cause("optimization failure", optimization, certainty))
     if capacity > 0:
         certainty = "proved" if proved_share(e) else "likely"
-        found.append(Cause("capacity failure", capacity, certainty))
+        found.append(Cause("capacity failure", proved_share(e) or capacity, certainty))
     if penalty_share(e) > 0:
         found.append(Cause("wrong loss or output", penalty_share(e), "likely"))
     if learned(e) and e.held_out_excess.beyond(e.tolerance):
@@ -74,14 +75,15 @@ def _measured(e: Evidence) -> list[Cause]:
     return found
 
 
-def _share_of(kind: str, e: Evidence) -> float:
-    """The share that a kind stands for, where one is known."""
+def _share_of(kind: str, e: Evidence, proved: bool = False) -> float:
+    """The share that a kind stands for, where one is known; only the proved part if `proved`."""
     if not e.gap > 0:
         return math.nan
     if kind == "optimization failure":
         return optimization_share(e) or math.nan
     if kind in BOUNDED and kind != "data limit":
-        return capacity_share(e) or penalty_share(e) or math.nan
+        share = proved_share(e) if proved else capacity_share(e)
+        return share or penalty_share(e) or math.nan
     if kind == "overfitting":
         return e.held_out_excess.mean / e.gap
     if kind == "unstable training" and e.seeds is not None and e.seeds.gain > 0:

@@ -11,16 +11,17 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
-from ..datasets import Table, as_table
-from .problem import Problem, pose
+from ..datasets import Table
+from .problem import Problem, checked_seed, own_table, pose
 from .recipe_options import activation_of, as_recipe
+from .rendering import plain_value
 from .search import Group, Plan, changes, run_plan
 from .splits import split_of
 from .verdict import Recipe
 
 LEVEL = 0.95
 DRAWS = 2000
-FEWEST_SEEDS, LARGEST_SEED = 3, 2**31
+FEWEST_SEEDS = 3
 CHUNK = 4_000_000
 """Draws times rows that are held at a time."""
 
@@ -115,7 +116,7 @@ class Comparison:
             "change": self.change,
             **{name: value for name, value in vars(self).items() if name not in ("a", "b")},
         }
-        plain = {name: _plain(value) for name, value in plain.items()}
+        plain = {name: plain_value(value) for name, value in plain.items()}
         return plain | {"a": asdict(self.a), "b": asdict(self.b), "level": LEVEL}
 
     def __repr__(self) -> str:
@@ -168,12 +169,9 @@ def compare(
     first, second = as_recipe(a, "A"), as_recipe(b, "B")
     if first == second:
         raise InvalidInput("A and B are the same recipe; change a setting of one of them.")
-    seed = _seed(seed)
+    seed = checked_seed(seed)
     drawn = _seeds(seeds, seed)
-    table = data if isinstance(data, Table) else as_table(data, y)
-    if isinstance(data, Table) and y is not None:
-        raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
-    table, split = split_of(table, groups, time)
+    table, split = split_of(own_table(data, y), groups, time)
     raw = replace(first, standardize=first.standardize and second.standardize)
     problem = pose(table, raw, seed, held_out, split)
     runs = [
@@ -282,21 +280,13 @@ def _draw(sums: Array, sizes: Array, draws: int, rng: np.random.Generator) -> Ar
     return totals / (rows @ sizes)
 
 
-def _seed(seed: SupportsIndex) -> int:
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if not 0 <= number < LARGEST_SEED:
-        raise InvalidInput(f"seed is {seed!r}; it needs a whole number from 0 to 2147483647.")
-    return number
-
-
 def _seeds(seeds: SupportsIndex | Sequence[int], first: int) -> tuple[int, ...]:
-    if isinstance(seeds, SupportsIndex):
-        chosen = tuple(range(first, first + operator.index(seeds)))
+    numbers: Any = seeds
+    if np.ndim(numbers) == 0:
+        n = operator.index(numbers) if isinstance(numbers, SupportsIndex) else 0
+        chosen = tuple(range(first, first + n))
     else:
-        chosen = tuple(_seed(s) for s in seeds)
+        chosen = tuple(checked_seed(s) for s in numbers)
     if len(chosen) < FEWEST_SEEDS or len(set(chosen)) < len(chosen):
         raise InvalidInput(
             f"seeds is {seeds!r:.60}; an interval needs at least {FEWEST_SEEDS} different seeds, "
@@ -311,11 +301,3 @@ def _short(value: float) -> str:
 
 def _signed(value: float) -> str:
     return f"{'-' if value < 0 else ''}{_short(abs(value))}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return [_plain(v) for v in value.tolist()]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return list(value) if isinstance(value, tuple) else value

@@ -129,7 +129,8 @@ class Evidence:
     do: then the reference was chosen by held-out rows, and nothing is proved against it. `same` is
     the best network of the user's architecture, `wider` the smallest larger one that reaches
     the reference, or else the best. `best_training` is the lowest training loss of all runs of
-    the user's architecture, `n_same` counts them, `n_networks` with those that were made from
+    the user's architecture on the rows that the reference was judged by, `lowest` on all training
+    rows, `n_same` counts them, `n_networks` with those that were made from
     others, and `n_reached` those of them whose training loss reaches the reference. `n_larger`
     counts the larger architectures, `n_larger_better` those that are better than every run of
     the user's, on the training and on the held-out rows. `room` is a run of the user's
@@ -164,6 +165,7 @@ class Evidence:
     seeds: Seeds | None = None
     unpenalised: Rival | None = None
     best_training: float = math.inf
+    lowest: float = math.inf
     n_same: int = 1
     n_networks: int = 0
     n_reached: int = 0
@@ -334,7 +336,7 @@ def capacity_share(e: Evidence) -> float:
 
 def contradicted(e: Evidence) -> bool:
     """Whether a run of the user's architecture is below what is said to be impossible for it."""
-    lowest = min(e.training_loss, e.best_training) if e.own_loss is None else e.own_loss
+    lowest = e.lowest if e.own_loss is None else e.own_loss
     return e.bound is not None and lowest < e.bound.value - CONTRADICTION * abs(e.gap)
 
 

@@ -71,7 +71,7 @@ def choose_reference(findings: Findings) -> Judged:
     """The better of linear model and boosting; networks where only they beat the constant."""
     constant, *models = findings.references
     best = min(models, key=lambda model: model.loss)
-    if margin(constant.training_losses - best.training_losses).beyond(0.0):
+    if margin(best.gain_over(constant)).beyond(0.0):
         return best
     return _best_networks(findings, constant) or best
 
@@ -111,7 +111,7 @@ def gather(findings: Findings) -> Evidence:
         by_networks=all(reference is not model for model in findings.references),
         n_training=len(user.training_losses),
         n_held_out=len(user.held_out_losses),
-        signal=margin(constant.training_losses - reference.training_losses),
+        signal=margin(reference.gain_over(constant)),
         objective=user.objective,
         training_excess=margin(reference.paired(user.training_losses) - reference.training_losses),
         held_out_excess=margin(user.held_out_losses - reference.held_out_losses),
@@ -122,7 +122,8 @@ def gather(findings: Findings) -> Evidence:
         score_deficit=margin(reference.held_out_hits - user.held_out_hits),
         lead=margin(constant.held_out_losses - user.held_out_losses),
         reference_lead=margin(constant.held_out_losses - reference.held_out_losses),
-        best_training=min(t.training_loss for t in findings.same),
+        best_training=min(_level(t, reference) for t in findings.same),
+        lowest=min(t.training_loss for t in findings.same),
         n_same=len(findings.trained),
         n_networks=len(findings.same),
         convex=not user.recipe.hidden,
@@ -160,6 +161,11 @@ def _own_loss(problem: Problem, user: Trial) -> float | None:
     rows = np.flatnonzero(~problem.held_out)
     out = through_output(problem, outputs(user.network, problem.raw_X[rows]))
     return float(problem.losses(out, rows).mean())
+
+
+def _level(trial: Trial, reference: Judged) -> float:
+    """A network's training loss on the rows that the reference was judged by."""
+    return float(reference.paired(trial.training_losses).mean())
 
 
 def _reached(trial: Trial, reference: Judged, tolerance: float) -> bool:
@@ -250,7 +256,7 @@ def _rival(trial: Trial, user: Trial, reference: Judged) -> Rival:
         experiment=trial.name,
         label=f"hidden widths {','.join(map(str, trial.recipe.hidden)) or 'none'}",
         objective=trial.objective,
-        training_loss=trial.training_loss,
+        training_loss=_level(trial, reference),
         score=trial.score,
         held_out=margin(trial.held_out_losses - user.held_out_losses),
         held_out_excess=margin(trial.held_out_losses - reference.held_out_losses),

@@ -40,7 +40,7 @@ def limited(e: "Evidence") -> str:
 def impossible(e: "Evidence") -> str:
     """What is said where a run does what a bound rules out."""
     assert e.bound is not None
-    lowest = min(e.training_loss, e.best_training)
+    lowest = e.lowest if e.own_loss is None else e.own_loss
     return (
         f"Undecided: a run of this architecture has {nats(lowest)}, a bound of "
         f"{number(e.bound.value)} ({e.bound.kind}) says none can. One of the two is wrong."

@@ -39,7 +39,7 @@ class Clock:
 
     def allows(self, work: float, seconds: float = 0.0) -> bool:
         """Whether that much more work is predicted to end within the budget."""
-        rate = self.seconds / self.work if self.work else 0.0
+        rate = self.seconds / self.work if self.work else USUAL
         if self.seconds < ENOUGH:
             rate = min(rate, USUAL)
         predicted = work * rate / self.workers

@@ -6,13 +6,15 @@ regression it measures the standardised target, whatever the recipe trains on.
 """
 
 import math
+import operator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64
-from ..datasets import Table
+from ..datasets import Table, as_table
 from ..datasets.scaling import target_scaling
 from ..likelihoods import LIKELIHOODS, Likelihood
 from ..network import Network
@@ -20,6 +22,7 @@ from ..training import OPTIMIZERS
 from .splits import RANDOM, Split
 from .verdict import Recipe, Scaling
 
+LARGEST_SEED = 2**31
 CHUNK = 20_000
 """Rows that are evaluated at a time, so that wide networks need little memory."""
 GAUSSIAN_CONSTANT = math.log(2 * math.pi) / 2
@@ -138,6 +141,28 @@ class Problem:
         with np.errstate(over="ignore"):
             theta = unfold(network, self.scaling).parameters() / r
             return mean_loss + self.penalty / 2 * float(theta @ theta)
+
+
+def checked_seed(seed: Any) -> int:
+    """A seed as a whole number that every generator takes."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < LARGEST_SEED:
+        raise InvalidInput(
+            f"seed is {seed!r}; it needs a whole number from 0 to {LARGEST_SEED - 1}."
+        )
+    return number
+
+
+def own_table(data: Any, y: Any) -> Table:
+    """The user's table, or one of arrays."""
+    if not isinstance(data, Table):
+        return as_table(data, y)
+    if y is not None:
+        raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
+    return data
 
 
 def pose(table: Table, recipe: Recipe, seed: int, share: float, split: Split = RANDOM) -> Problem:

@@ -1,13 +1,13 @@
 """`diagnose`: the protocol, stage by stage, and the verdict that it ends in."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, SupportsFloat
 
 from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
-from ..datasets import Table, as_table
+from ..datasets import Table
 from ..network import Activation, as_activation
 from ..training.settings import settings_from
 from . import wording
@@ -18,7 +18,7 @@ from .investigation import CHEAP, DEAR, DEAREST, STAGES, Investigation
 from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
 from .own import own_question, witness_statements
-from .problem import pose
+from .problem import checked_seed, own_table, pose
 from .remedy import choose_fix, is_advised
 from .search import recipe_plans
 from .source import KernelSource
@@ -26,8 +26,6 @@ from .splits import split_of
 from .verdict import Recipe, Statement, Verdict
 
 __all__ = ["STAGES", "diagnose"]
-
-LARGEST_SEED = 2**31
 
 
 def diagnose(
@@ -103,7 +101,7 @@ def diagnose(
     InvalidInput
         Data or settings that cannot be used, or fewer than 20 rows.
     """
-    _check(budget, seed)
+    seed, budget = checked_seed(seed), _checked_budget(budget)
     start = _now()
     if hidden is None or model is not None or model_fn is not None:
         _check_one(hidden, model, model_fn)
@@ -119,15 +117,15 @@ def diagnose(
             model_fn=model_fn,
             loss=loss,
             train_fn=train_fn,
-            seed=int(seed),
+            seed=seed,
             held_out=held_out,
         )
-        clock = Clock(float(budget), start, workers_of(threads))
+        clock = Clock(budget, start, workers_of(threads))
         lab = Lab(*question, threads, progress, clock)
-        return _run_protocol(lab, int(seed))
-    table = _as_table(data, y)
+        return _run_protocol(lab, seed)
+    table = own_table(data, y)
     settings = {
-        "hidden": list(hidden),
+        "hidden": _widths(hidden),
         "activation": activation,
         "optimizer": optimizer,
         "learning_rate": learning_rate,
@@ -139,10 +137,10 @@ def diagnose(
     }
     recipe, sigma = _recipe(settings, standardize)
     table, split = split_of(table, groups, time)
-    problem = pose(table, recipe, int(seed), held_out, split)
+    problem = pose(table, recipe, seed, held_out, split)
     source = KernelSource(recipe, sigma, threads)
-    clock = Clock(float(budget), start, workers_of(threads))
-    return _run_protocol(Lab(problem, source, sigma, threads, progress, clock), int(seed))
+    clock = Clock(budget, start, workers_of(threads))
+    return _run_protocol(Lab(problem, source, sigma, threads, progress, clock), seed)
 
 
 def _run_protocol(lab: Lab, seed: int) -> Verdict:
@@ -220,12 +218,10 @@ def _verdict(investigation: Investigation) -> Verdict:
     )
 
 
-def _as_table(data: Table | ArrayLike, y: ArrayLike | None) -> Table:
-    if not isinstance(data, Table):
-        return as_table(data, y)
-    if y is not None:
-        raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
-    return data
+def _widths(hidden: Any) -> list[Any]:
+    if isinstance(hidden, str) or not isinstance(hidden, Iterable):
+        raise InvalidInput(f"hidden is {hidden!r}; it needs a list of widths, such as [16] or [].")
+    return list(hidden)
 
 
 def _recipe(settings: dict[str, Any], standardize: bool) -> tuple[Recipe, Activation]:
@@ -255,11 +251,10 @@ def _check_one(hidden: Any, model: Any, model_fn: Any) -> None:
         )
 
 
-def _check(budget: float, seed: int) -> None:
-    if not budget > 0:
-        raise InvalidInput(f"budget is {budget}; it needs a positive number of seconds.")
-    if not 0 <= seed < LARGEST_SEED:
-        raise InvalidInput(f"seed is {seed}; it needs a whole number from 0 to {LARGEST_SEED - 1}.")
+def _checked_budget(budget: Any) -> float:
+    if isinstance(budget, str) or not isinstance(budget, SupportsFloat) or not float(budget) > 0:
+        raise InvalidInput(f"budget is {budget!r}; it needs a positive number of seconds.")
+    return float(budget)
 
 
 def _now() -> float:

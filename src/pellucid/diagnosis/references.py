@@ -6,7 +6,7 @@ model's penalty and the number of boosting rounds are those that cross-validate 
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ FEW_LEAVES = 6
 """Leaves of each of those many trees."""
 MOST_FITTED = 20_000
 """Rows that a model is fitted on at most."""
+CONSTANT = "constant prediction"
 LAST_FOLDS = 2
 """Folds of a table with more training rows than that; their rows are enough to judge by."""
 LARGE = 2_000_000
@@ -50,6 +51,13 @@ class Judged:
     def paired(self, values: Array) -> Array:
         """Of values for all training rows, those of the rows that this model was judged by."""
         return values if self.judged is None else values[self.judged]
+
+    def gain_over(self, other: "Judged") -> Array:
+        """The other's loss minus this one's, on the training rows that this model was judged by."""
+        theirs = other.training_losses
+        if self.judged is not None and other.judged is None:
+            theirs = theirs[self.judged]
+        return theirs - self.training_losses
 
     @property
     def loss(self) -> float:
@@ -84,12 +92,14 @@ def judge_references(
     X, y = problem.scaled(problem.standard)
     n = int((~problem.held_out).sum())
     if problem.classes:
-        linear = ("logistic regression", _logistic(problem.n_classes))
+        numbers = min(n, MOST_FITTED) * X.shape[1] * problem.n_classes
+        strengths = PENALTIES if numbers <= LARGE else (1.0,)
+        linear = ("logistic regression", _logistic(problem.n_classes, strengths))
         boosting = ("gradient boosting", _boosting_classes(problem.n_classes, n, seed))
     else:
         linear = ("ridge regression", _ridge())
         boosting = ("gradient boosting", _boosting_numbers(n, seed))
-    models = (("constant prediction", _constant(problem)), linear, boosting)
+    models = ((CONSTANT, _constant(problem)), linear, boosting)
     fits = _Count(report, len(models) * (N_FOLDS + 1))  # fewer where there are fewer folds
     with _one_thread():
         return tuple(_judge(problem, X, y, name, fits.of(p), seed) for name, p in models)
@@ -127,13 +137,13 @@ def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: 
     """Choose the strength by cross-validation, then fit all training rows for the held-out ones.
 
     Rows of a time-ordered table are judged by models of earlier rows; the earliest are not judged,
-    nor are three of five folds where there are many rows.
+    nor, but for the constant prediction, are three of five folds where there are many rows.
     """
     training, held_out = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
     by_strength: dict[int, Array] = {}
     was_judged = np.zeros(len(training), dtype=bool)
     folds = problem.split.folds(training, y[training], bool(problem.classes), seed)
-    if len(training) > MOST_FITTED:
+    if len(training) > MOST_FITTED and name != CONSTANT:
         folds = folds[-LAST_FOLDS:]
     for fitting, judged in folds:
         was_judged[judged] = True
@@ -183,12 +193,11 @@ def _ridge() -> Paths:
     return paths
 
 
-def _logistic(d_out: int) -> Paths:
+def _logistic(d_out: int, strengths: Sequence[float]) -> Paths:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
-        strengths = PENALTIES if X.size * d_out <= LARGE else (1.0,)
         if len(np.unique(y)) == 1:
             return [_only_class(y, X_new, d_out)] * len(strengths)
         with warnings.catch_warnings():

@@ -34,27 +34,27 @@ def verdict_dict(v: "Verdict") -> dict[str, Any]:
             "n_held_out": v.n_held_out,
             "held_out_rows": np.flatnonzero(v.held_out).tolist(),
         },
-        "recipe": _plain(asdict(v.recipe)),
+        "recipe": plain_value(asdict(v.recipe)),
         "seed": v.seed,
         "n_parameters": v.n_parameters,
         "score": v.score_name,
-        "trivial_loss": _plain(v.trivial_loss),
-        "reference_loss": _plain(v.reference_loss),
-        "references": [_plain(asdict(reference)) for reference in v.references],
+        "trivial_loss": plain_value(v.trivial_loss),
+        "reference_loss": plain_value(v.reference_loss),
+        "references": [plain_value(asdict(reference)) for reference in v.references],
         "experiments": [_experiment(experiment) for experiment in v.experiments],
         "unit_health": [asdict(layer) for layer in v.unit_health],
-        "fix": None if v.fix is None else _plain(asdict(v.fix)),
-        "witness": None if v.witness is None else _plain(v.witness.claim),
+        "fix": None if v.fix is None else plain_value(asdict(v.fix)),
+        "witness": None if v.witness is None else plain_value(v.witness.claim),
         "witness_run": None
         if v.witness is None
         else {"name": v.witness.name, "seed": v.witness.seed},
-        "alarms": [_plain(asdict(alarm)) for alarm in v.alarms],
+        "alarms": [plain_value(asdict(alarm)) for alarm in v.alarms],
         "floors": [_floor(floor) for floor in v.floors],
-        "certificate": _plain(v.certificate),
-        "waterfall": [_plain(asdict(step)) for step in v.waterfall],
-        "causes": [_plain(asdict(cause)) for cause in v.causes],
+        "certificate": plain_value(v.certificate),
+        "waterfall": [plain_value(asdict(step)) for step in v.waterfall],
+        "causes": [plain_value(asdict(cause)) for cause in v.causes],
         "would_change": list(v.would_change),
-        "learning_curve": [_plain(asdict(point)) for point in v.learning_curve],
+        "learning_curve": [plain_value(asdict(point)) for point in v.learning_curve],
         "stage": v.stage,
         "stages": list(v.stages),
         "timing": {"budget": v.budget, "seconds": round(v.seconds, 3)},
@@ -161,12 +161,14 @@ def _health(layer: Any) -> str:
     return f"hidden layer {layer.layer}: {', '.join(bad)}" if bad else ""
 
 
-def _plain(value: Any) -> Any:
-    """Tuples as lists, numbers of NumPy as Python's, and what is not finite as None."""
+def plain_value(value: Any) -> Any:
+    """Tuples and arrays as lists, numbers of NumPy as Python's, what is not finite as None."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain_value(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain_value(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -176,17 +178,17 @@ def _plain(value: Any) -> Any:
 
 def _floor(floor: Any) -> dict[str, Any]:
     """A lower bound without its evidence, which is in the certificate."""
-    return _plain({"kind": floor.kind, "value": floor.value, "sentence": floor.sentence})
+    return plain_value({"kind": floor.kind, "value": floor.value, "sentence": floor.sentence})
 
 
 def _experiment(e: "Experiment") -> dict[str, Any]:
     return {
         "name": e.name,
         "role": e.role,
-        "recipe": _plain(asdict(e.recipe)),
+        "recipe": plain_value(asdict(e.recipe)),
         "seeds": list(e.seeds),
-        "training_loss": _plain(e.training_loss.tolist()),
-        "held_out_loss": _plain(e.held_out_loss.tolist()),
-        "score": _plain(e.score.tolist()),
+        "training_loss": plain_value(e.training_loss.tolist()),
+        "held_out_loss": plain_value(e.held_out_loss.tolist()),
+        "score": plain_value(e.score.tolist()),
         "n_diverged": e.n_diverged,
     }

@@ -81,7 +81,7 @@ class Split:
 
         assert self.values is not None
         n_groups = len(np.unique(self.values))
-        size = min(max(share, 1 / n_groups), 1 - 1 / n_groups)
+        size = min(max(share, 1 / n_groups), 1 - 2 / n_groups)  # two are left to fold
         draws = GroupShuffleSplit(CANDIDATES, test_size=size, random_state=seed)
         y = table.y if table.classes else np.zeros(table.n_rows, dtype=np.int64)
         wanted = share * np.bincount(y)
@@ -131,6 +131,8 @@ class Split:
         later = [block for _, block in TimeSeriesSplit(k).split(times[:, None])]
         starts = np.unique([np.sort(times)[block[0]] for block in later])
         starts = starts[starts > times.min()]
+        if not len(starts):  # the first moment has most of the rows
+            starts = np.unique(times)[1:]
         ends = np.append(starts[1:], np.inf)
         return [
             (np.flatnonzero(times < a), np.flatnonzero((times >= a) & (times < b)))

@@ -45,6 +45,7 @@ def target_of_another_scale(view: View) -> Iterator[Alarm]:
     rows, rest = order[start + k :], order[: start + k]
     if steps[k] < APART or len(rows) < FEWEST_APART:
         return
+    rest = rest[size[rest] > 0]  # zeros are the same in every unit
     factor = 10.0 ** np.round(np.log10(np.median(size[rows]) / np.median(size[rest])))
     low, high = np.quantile(problem.y[rest], [0.01, 0.99])
     back = problem.y[rows] / factor
