@@ -213,6 +213,12 @@ def test_an_interrupted_diagnosis_says_so():
     assert words.unfinished(VERDICTS["spirals"]()) is None
 
 
+def test_a_diagnosis_beyond_its_budget_says_what_took_so_long():
+    late = replace(VERDICTS["regression"](), budget=5.0, seconds=9.24)
+    assert "references are always made: 9.24 s. Not run: same" in str(words.unfinished(late))
+    assert "always made" not in str(words.unfinished(replace(late, seconds=5.4)))
+
+
 def test_text_of_the_user_stays_text():
     text = render_report(VERDICTS["hostile"](), command=HOSTILE, witness_file=HOSTILE)
     parsed = Page(text)

@@ -19,6 +19,7 @@ from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
 from .own import own_question, witness_statements
 from .problem import checked_seed, own_table, pose
+from .references import import_ahead
 from .remedy import choose_fix, is_advised
 from .search import recipe_plans
 from .source import KernelSource
@@ -146,6 +147,7 @@ def diagnose(
 def _run_protocol(lab: Lab, seed: int) -> Verdict:
     investigation = Investigation(lab, seed)
     own, further = recipe_plans(lab.source.recipe, seed)
+    import_ahead()
     lab.run("your run", [own], always=True)
     if not lab.groups:
         raise KeyboardInterrupt  # stopped before there was anything to judge

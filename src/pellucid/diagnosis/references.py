@@ -8,6 +8,8 @@ model's penalty and the number of boosting rounds are those that cross-validate 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,11 @@ class Judged:
             held_out_loss=float(self.held_out_losses.mean()),
             held_out_score=problem.score(self.held_out_hits, problem.held_out),
         )
+
+
+def import_ahead() -> None:
+    """Begin to import the models in a thread: it takes seconds, in which a network can train."""
+    Thread(target=import_module, args=("sklearn.ensemble",), daemon=True).start()
 
 
 Report = Callable[[int, int], object]

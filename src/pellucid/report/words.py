@@ -54,6 +54,8 @@ NEXT_STEP = {
 
 
 INTERRUPTED = " (interrupted)"
+OVER = 1.1
+"""Times the budget from which it is said that a diagnosis took longer."""
 
 
 def loss(value: float) -> str:
@@ -247,7 +249,12 @@ def unfinished(verdict: Verdict) -> str | None:
         return None
     why = "You interrupted" if interrupted else f"The time budget of {verdict.budget:g} s ended"
     missing = f" Not run: {', '.join(left)}." if left else ""
-    return f"{why} the diagnosis after the stage “{name}”.{missing}"
+    longer = ""
+    if verdict.seconds > OVER * verdict.budget and not interrupted:
+        longer = (
+            f" Your run, the gates and the references are always made: {verdict.seconds:.3g} s."
+        )
+    return f"{why} the diagnosis after the stage “{name}”.{longer}{missing}"
 
 
 def command_line(verdict: Verdict) -> str:
