@@ -94,6 +94,9 @@ def test_many_rows_are_judged_by_two_folds(monkeypatch: pytest.MonkeyPatch):
     assert len(constant.training_losses) == 225
     assert {len(r.training_losses) for r in models} == {90}
     assert all(r.judged is not None and len(r.judged) == 90 for r in models)
+    monkeypatch.setattr("pellucid.diagnosis.references.MANY_ROWS", 200)
+    _, (_, *models) = judged(load_dataset("moons", n=300))
+    assert {len(r.training_losses) for r in models} == {45}
 
 
 def test_the_strengths_of_the_linear_model_are_those_that_were_judged(

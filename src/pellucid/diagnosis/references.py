@@ -32,8 +32,9 @@ FEW_LEAVES = 6
 MOST_FITTED = 20_000
 """Rows that a model is fitted on at most."""
 CONSTANT = "constant prediction"
-LAST_FOLDS = 2
-"""Folds of a table with more training rows than that; their rows are enough to judge by."""
+LAST_FOLDS, MANY_ROWS = 2, 40_000
+"""Folds of a table with more training rows than are fitted; one of a random split with more than
+the second number. Their rows are enough to judge by."""
 LARGE = 2_000_000
 """Rows times columns times outputs above which one logistic regression is fitted, not four."""
 
@@ -144,14 +145,15 @@ def _judge(problem: Problem, X: Array, y: Array, name: str, paths: Paths, seed: 
     """Choose the strength by cross-validation, then fit all training rows for the held-out ones.
 
     Rows of a time-ordered table are judged by models of earlier rows; the earliest are not judged,
-    nor, but for the constant prediction, are three of five folds where there are many rows.
+    nor, but for the constant prediction, are three or four of five folds where there are many rows.
     """
     training, held_out = np.flatnonzero(~problem.held_out), np.flatnonzero(problem.held_out)
     by_strength: dict[int, Array] = {}
     was_judged = np.zeros(len(training), dtype=bool)
     folds = problem.split.folds(training, y[training], bool(problem.classes), seed)
     if len(training) > MOST_FITTED and name != CONSTANT:
-        folds = folds[-LAST_FOLDS:]
+        one = len(training) > MANY_ROWS and problem.split.kind == "random"
+        folds = folds[-1:] if one else folds[-LAST_FOLDS:]
     for fitting, judged in folds:
         was_judged[judged] = True
         fit = _some_rows(training[fitting], seed)
