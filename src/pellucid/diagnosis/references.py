@@ -29,6 +29,8 @@ FEW_ROUNDS, FAST_RATE, MANY_CLASSES = 40, 0.2, 5
 and with many rows, each of whose rounds takes long."""
 FEW_LEAVES = 6
 """Leaves of each of those many trees."""
+SMALL = {"max_leaf_nodes": 6, "min_samples_leaf": 3}
+"""Small trees with small leaves, as another choice: they reach targets that are few and far off."""
 MOST_FITTED = 20_000
 """Rows that a model is fitted on at most."""
 CONSTANT = "constant prediction"
@@ -250,9 +252,12 @@ def _boosting_classes(d_out: int, n: int, seed: int) -> Paths:
 def _boosting_numbers(n: int, seed: int) -> Paths:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
+    settings = _boosting_settings(n, seed)
+    kinds = [settings] if n > MOST_FITTED else [settings, settings | SMALL]
+
     def paths(X: Array, y: Array, X_new: Array) -> list[Array]:
-        model = HistGradientBoostingRegressor(**_boosting_settings(n, seed)).fit(X, y)
-        return list(_some(model.staged_predict(X_new)))
+        models = [HistGradientBoostingRegressor(**kind).fit(X, y) for kind in kinds]
+        return [stage for model in models for stage in _some(model.staged_predict(X_new))]
 
     return paths
 
