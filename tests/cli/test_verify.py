@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from pellucid import Recipe, verify_certificate
 from pellucid.cli import run
-from pellucid.datasets import load_dataset, read_table
+from pellucid.datasets import as_table, load_dataset, read_table
 from pellucid.diagnosis import (
     Architecture,
     capacity_certificate,
@@ -57,6 +58,25 @@ def test_a_certificate_is_accepted_in_a_fresh_process(sine):
     assert f"the architecture {widths} relu have" in done.stdout
     assert "nats on 120 of 160 rows" in done.stdout
     assert done.stdout.count("\n") == 1
+
+
+def test_columns_that_say_nothing_and_identifiers_are_read_as_the_certificate_names_them(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    x = np.linspace(-1, 1, 160)
+    columns = {"id": np.arange(160), "one": np.ones(160), "x": x**2}
+    pl.DataFrame({**columns, "y": np.sin(8 * np.pi * x)}).write_csv("data.csv")
+    table = as_table(np.column_stack(list(columns.values())), np.sin(8 * np.pi * x))
+    table = replace(
+        table,
+        target_name="y",
+        columns=tuple(
+            replace(c, name=name) for c, name in zip(table.columns, columns, strict=True)
+        ),
+    )
+    certify(table, [], 1)
+    assert run(["verify", "certificate.json", "data.csv"]) == 0
 
 
 def test_the_library_gives_the_same_answer(sine):

@@ -53,15 +53,17 @@ def _table(document: dict[str, Any], data: str, path: Path) -> "Table":
 
     try:
         target, task = document["data"]["target"], document["data"]["task"]
-        kept = {*document["reading"]["columns"], target}
+        columns = set(document["reading"]["columns"])
     except (KeyError, TypeError):
-        target, task, kept = None, None, set()
+        target, task, columns = None, None, set()
     if not isinstance(target, str) or task not in ("classification", "regression"):
         raise InvalidFile(f"{path} is no certificate of Pellucid; give the file of one.")
     if is_listed(data) or not Path(data).exists():
         return load_table(data, target, "auto" if is_listed(data) else task, ())
-    drop = [name for name in read_file(data).names if name not in kept]
-    return read_table(data, target, task=task, drop=drop)
+    names = read_file(data).names
+    keep = [name for name in names if name in columns]
+    drop = [name for name in names if name not in columns and name != target]
+    return read_table(data, target, task=task, drop=drop, keep=keep)
 
 
 def _sentence(document: dict[str, Any], answer: "CheckResult") -> str:

@@ -18,6 +18,7 @@ from .table import Table
 from .target import make_target
 
 MIN_ROWS = 10
+EMPTY = "empty"
 
 
 def read_table(
@@ -33,10 +34,10 @@ def read_table(
 
     `source` is the path of a CSV file (comma, semicolon or tab, UTF-8, names in the first line) or
     of a Parquet file, or a data frame of polars, pandas or pyarrow. `drop` names columns to leave
-    out, and `keep` columns that are never set aside as identifiers, such as a group or the time of
-    a row. `task` is "classification", "regression" or "auto": text and true/false are classes, and
-    so are whole numbers with at most 20 distinct values that are at most a tenth of the rows;
-    other numbers are predicted as numbers.
+    out, and `keep` columns that are neither set aside as identifiers nor refused for having one
+    value, such as a group or the time of a row. `task` is "classification", "regression" or "auto":
+    text and true/false are classes, and so are whole numbers with at most 20 distinct values that
+    are at most a tenth of the rows; other numbers are predicted as numbers.
 
     Decisions that a user may want to know of (dates turned into days, identifiers set aside, rows
     without a target left out) are in `Table.notes`. `InvalidTable` or `InvalidFile` says in one
@@ -155,7 +156,7 @@ def _features(
         inferred = infer_column(raw, j)
         column = inferred.column
         problem = _uselessness(column)
-        if column.name in keep and not problem:
+        if column.name in keep and problem != EMPTY:
             columns.append(column)
             notes.extend(inferred.notes)
             continue
@@ -185,7 +186,7 @@ def _uselessness(column: Column) -> str | None:
     """Why a column tells the rows apart in no way: no value, or the same in every row."""
     missing = column.missing
     if missing.all():
-        return "empty"
+        return EMPTY
     if missing.any():
         return None
     first = column.values[0]

@@ -225,8 +225,11 @@ def signal(e: "Evidence") -> str:
 def user(e: "Evidence") -> str:
     """Where the user's run stands, against the reference."""
     state = "Your run diverged; its last finite state" if e.diverged else "Your run"
+    loss = f"a training loss of {nats(e.training_loss)}"
+    if e.own_loss is not None and abs(e.own_loss - e.training_loss) > e.tolerance:
+        loss = f"a loss of {nats(e.own_loss)} by its two softmaxes, and {loss} by one"
     return (
-        f"{state} has a training loss of {nats(e.training_loss)}. Its held-out loss is "
+        f"{state} has {loss}. Its held-out loss is "
         f"{differs(e.held_out_excess)} that of {e.reference_name} "
         f"({share(e, e.held_out_excess.mean)}; {against(e)})."
     )
