@@ -27,6 +27,12 @@ def broken():
     return 1 / 0
 
 
+def lazy():
+    from late import WIDTH
+
+    return nn.Sequential(nn.Linear(2, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 2))
+
+
 def short(model, X, y):
     optimizer = torch.optim.Adam(model.parameters(), 0.05)
     for _ in range(30):
@@ -44,12 +50,13 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(SCRIPT)
     (tmp_path / "helper.py").write_text("WIDTH = 8\n")
+    (tmp_path / "late.py").write_text("WIDTH = 5\n")
     (tmp_path / "wrong.py").write_text("def make(:\n")
     rows = np.random.default_rng(0).normal(size=(80, 2))
     lines = [f"{a},{b},{'up' if a + b > 0 else 'down'}" for a, b in rows]
     (tmp_path / "data.csv").write_text("\n".join(["a,b,y", *lines]))
     yield tmp_path
-    for name in ("mine", "helper", "wrong"):
+    for name in ("mine", "helper", "late", "wrong"):
         sys.modules.pop(name, None)
 
 
@@ -68,6 +75,13 @@ def test_a_script_is_run_and_says_so(place, capsys):
     assert verdict["kind"] == "wrong loss or output"
     assert sys.path == before
     assert os.listdir(place).count("report.html") == 0
+
+
+def test_a_script_may_import_its_neighbours_within_a_function(place, capsys):
+    before = list(sys.path)
+    assert run(words("mine.py:lazy", "--train-fn", "short", "--budget", "0.001")) == 0
+    assert json.loads(capsys.readouterr().out)["recipe"]["hidden"] == [5]
+    assert sys.path == before
 
 
 @pytest.mark.parametrize(
