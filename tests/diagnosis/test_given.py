@@ -78,6 +78,36 @@ def test_a_pipeline_of_scikit_learn():
     np.testing.assert_allclose(question.problem.raw_X.mean(0), 0, atol=1e-9)
 
 
+def test_a_pipeline_of_one_step():
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+
+    X, y = two_squares()
+    model = fitted(MLPClassifier, X, y, hidden_layer_sizes=(4,), max_iter=20)
+    question = ask(X, y, make_pipeline(model))
+    assert question.problem.classes == ("0", "1")
+    assert np.array_equal(question.problem.raw_X, X)
+    table = pellucid.datasets.as_table(X, y)
+    assert ask(table, None, make_pipeline(model)).problem.classes == ("0", "1")
+
+
+@pytest.mark.parametrize(("fit", "told"), [(float, int), (int, float), (float, float)])
+def test_classes_that_are_floats(fit, told):
+    from sklearn.neural_network import MLPClassifier
+
+    X, y = two_squares()
+    model = fitted(MLPClassifier, X, y.astype(fit), hidden_layer_sizes=(4,), max_iter=20)
+    question = ask(X, y.astype(told), model)
+    assert question.problem.classes == ("0", "1")
+    assert np.array_equal(question.problem.y, y)
+
+
+def test_classes_that_are_floats_for_a_network():
+    X, y = two_squares()
+    network = pellucid.initialize([2, 4, 2])
+    assert ask(X, y.astype(float), network).problem.classes == ("0", "1")
+
+
 def test_a_network_of_pellucid():
     moons = pellucid.datasets.moons(120, seed=0)
     run = pellucid.train([2, 6, 2], moons.X, moons.y, steps=200, learning_rate=0.05)

@@ -11,7 +11,7 @@ from ..datasets import Table, as_table
 from ..likelihoods import LIKELIHOODS
 from ..network import Activation, Network, as_activation
 from ..training import OPTIMIZERS, History
-from .problem import GAUSSIAN_CONSTANT, Problem, outputs, pose
+from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
 from .verdict import Recipe
 
@@ -81,9 +81,19 @@ def given_question(
 
 def _through_pipeline(data: Any, model: Any) -> tuple[Any, Any]:
     """The last step of a scikit-learn pipeline, and the rows as it gets them."""
-    if not hasattr(model, "named_steps") or isinstance(data, Table):
+    if not hasattr(model, "named_steps"):
         return data, model
-    return model[:-1].transform(data), model[-1]
+    if len(model.steps) == 1:
+        return data, model[-1]
+    return (data, model) if isinstance(data, Table) else (model[:-1].transform(data), model[-1])
+
+
+def class_names(labels: Any) -> tuple[str, ...]:
+    """Labels as they are told: numbers without a decimal part alike, whatever their type."""
+    values = np.asarray(labels).ravel()
+    if values.dtype.kind == "f" and np.isfinite(values).all() and not np.mod(values, 1).any():
+        values = values.astype(np.int64)
+    return tuple(values.astype(str).tolist())
 
 
 def _of_sklearn(model: Any) -> tuple[Network, dict[str, Any], tuple[str, ...] | None]:
@@ -100,26 +110,25 @@ def _of_sklearn(model: Any) -> tuple[Network, dict[str, Any], tuple[str, ...] | 
         "steps": max(1, min(steps // 200 if steps > 1 else int(model.n_iter_), 10_000)),
     }
     assert settings["optimizer"] in OPTIMIZERS
-    return network, settings, None if classes is None else tuple(str(c) for c in classes)
+    return network, settings, None if classes is None else class_names(classes)
 
 
 def _table(
     data: Any, y: Any, network: Network, classes: tuple[str, ...] | None, is_regressor: bool
 ) -> Table:
     if isinstance(data, Table):
-        if y is not None:
-            raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
-        return data
+        return own_table(data, y)
     if classes is not None:
-        labels = np.asarray(y).astype(str)
-        unknown = sorted(set(labels.ravel().tolist()) - set(classes))
+        labels = class_names(y)
+        unknown = sorted(set(labels) - set(classes))
         if unknown:
             raise InvalidInput(
                 f"y holds {unknown[0]!r}, which is no class of the model ({', '.join(classes)})."
             )
-        codes = np.array([classes.index(label) for label in labels.ravel()])
+        codes = np.array([classes.index(label) for label in labels])
         return as_table(data, codes, classes=classes)
-    return as_table(data, y, task="regression" if is_regressor else "auto")
+    task = "regression" if is_regressor else "classification" if network.d_out > 1 else "auto"
+    return as_table(data, y, task=task)
 
 
 def _in_order(network: Network, classes: tuple[str, ...] | None, table: Table) -> Network:

@@ -15,7 +15,7 @@ from ..datasets import Table, as_table
 from ..likelihoods import LIKELIHOODS
 from ..network import Activation, Network, as_activation
 from ..training import OPTIMIZERS, History
-from .problem import GAUSSIAN_CONSTANT, Problem, outputs, pose
+from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
 from .torch_code import (
     BATCH,
@@ -172,6 +172,8 @@ def torch_question(
     X = input_tensor(rows.X).reshape(-1, *rows.shape)
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
     kind = output_kind(whole)
+    rows = replace(rows, y=_labels(rows.y, kind.n_units))
+    whole.y = whole.y_new = rows.y
     ours = loss is None
     if loss is None:
         whole.loss = loss = usual_loss(rows.y, kind).evaluate
@@ -243,10 +245,9 @@ def _check_arguments(model: Any, model_fn: Any, loss: Any, train_fn: Any) -> Non
 
 def _rows(data: Any, y: Any, seed: int, share: float) -> _Rows:
     if isinstance(data, Table):
-        if y is not None:
-            raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
-        X = pose(data, Recipe(hidden=()), seed, share).raw_X
-        return _Rows(X, X.shape[1:], target_tensor(data.y), data)
+        table = own_table(data, y)
+        X = pose(table, Recipe(hidden=()), seed, share).raw_X
+        return _Rows(X, X.shape[1:], target_tensor(table.y), table)
     if y is None:
         raise InvalidInput("got X and no y; give the targets as y.")
     numbers = data.detach().cpu().numpy() if isinstance(data, torch.Tensor) else np.asarray(data)
@@ -272,6 +273,14 @@ def _rows(data: Any, y: Any, seed: int, share: float) -> _Rows:
 
 def _flat(y: Any) -> Any:
     return y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
+
+
+def _labels(y: torch.Tensor, n_units: int) -> torch.Tensor:
+    """Classes written as 0.0, 1.0, ... as whole numbers, where there are several outputs."""
+    if n_units < 2 or not y.is_floating_point() or y.numel() != len(y):
+        return y
+    whole = bool((y >= 0).all()) and bool((y == y.round()).all())
+    return y.to(torch.int64) if whole else y
 
 
 def _fitting(rows: _Rows, code: Code, ours: bool) -> torch.Tensor:

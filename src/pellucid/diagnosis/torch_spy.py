@@ -79,8 +79,9 @@ def spying(
 ) -> Iterator[Seen]:
     """Watch what happens to `module` in this block; end it after `steps` updates, if given.
 
-    `closely` also looks at the shapes inside every loss. `rate` multiplies the learning rates, and
-    `more` names parameters that are added to the first optimizer.
+    `closely` also looks at the shapes inside every loss. `rate` multiplies the learning rate of
+    every step, whatever a schedule sets it to, and `more` names parameters that are added to the
+    first optimizer.
     """
     seen = Seen()
     rows = _Rows(X)
@@ -108,12 +109,13 @@ def spying(
                 if fresh:
                     optimizer.add_param_group({"params": fresh})
             seen.optimised |= {id(p) for g in optimizer.param_groups for p in g["params"]}
-            if rate != 1.0:
-                for group in optimizer.param_groups:
-                    group["lr"] = group["lr"] * rate
+        if rate != 1.0:
+            rates[id(optimizer)] = _scale_rates(optimizer, rate)
 
     def after(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         seen.steps += 1
+        for group, own_rate in rates.pop(id(optimizer), ()):
+            group["lr"] = own_rate
         if seen.steps >= next_snapshot[0]:
             next_snapshot[0] = int(seen.steps * SNAPSHOTS) + 1
             _keep_if_finite(seen, module)
@@ -121,6 +123,7 @@ def spying(
             raise Enough
 
     known: dict[int, torch.optim.Optimizer] = {}
+    rates: dict[int, list[tuple[dict[str, Any], Any]]] = {}
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")  # those of the user's own code
@@ -153,6 +156,14 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
         yield
     finally:
         torch.Tensor.backward = original  # type: ignore[method-assign]  # the original again
+
+
+def _scale_rates(optimizer: torch.optim.Optimizer, rate: float) -> list[tuple[dict[str, Any], Any]]:
+    """Scale the rates for one step; the groups with the rates that a schedule goes on from."""
+    own = [(group, group["lr"]) for group in optimizer.param_groups if "lr" in group]
+    for group, own_rate in own:
+        group["lr"] = own_rate * rate
+    return own
 
 
 def _describe(seen: Seen, optimizer: torch.optim.Optimizer) -> None:
