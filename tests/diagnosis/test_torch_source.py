@@ -13,7 +13,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from own_code import BCE, CE, MSE, adam, mlp, parabola, sgd, sums, trainer, two_squares
+from own_code import BCE, CE, MSE, adam, mlp, parabola, sgd, sums, trainer, two_squares, xor_many
 
 import pellucid
 from pellucid.diagnosis.checker import check_witness
@@ -267,6 +267,108 @@ def test_the_loss_of_a_run_is_the_users_own():
     theirs = float(loss(module(torch.tensor(X[rows])), torch.tensor(y[rows])).detach())
     assert ours == pytest.approx(theirs, rel=1e-9)
     assert run.history.loss[-1] == pytest.approx(theirs, rel=1e-9)
+
+
+SGD = sgd(0.05)
+
+
+def minimising(objective, make=SGD):
+    """Full batches of a random order; `objective` is called with model, rows and targets."""
+
+    def train(model, X, y):
+        model.train()
+        optimizer = make(model.parameters())
+        for _ in range(4):
+            rows = torch.randperm(len(X))
+            optimizer.zero_grad()
+            objective(model, X[rows], y[rows]).backward()
+            optimizer.step()
+
+    return train
+
+
+def with_dropout():
+    return nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 2))
+
+
+def decayed(kind, *decays):
+    """An optimizer with a weight decay for each half of the parameters."""
+
+    def make(parameters):
+        parameters = list(parameters)
+        parts = [parameters[::2], parameters[1::2]]
+        groups = [{"params": p, "weight_decay": d} for p, d in zip(parts, decays, strict=True)]
+        return kind(groups, lr=0.01)
+
+    return make
+
+
+SMOOTHED = nn.CrossEntropyLoss(label_smoothing=0.2)
+
+
+def weights_of(model):
+    return sum(p.square().sum() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("train_fn", "model_fn", "told"),
+    [
+        (minimising(lambda m, X, y: CE(m(X), y)), None, ""),
+        (minimising(lambda m, X, y: -m(X).log_softmax(1)[range(len(y)), y].mean()), None, ""),
+        (minimising(lambda m, X, y: CE(m(X), y), decayed(torch.optim.SGD, 0.1, 0.1)), None, ""),
+        (
+            minimising(lambda m, X, y: CE(m(X), y)),
+            lambda: nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)),
+            "",
+        ),
+        (minimising(lambda m, X, y: CE(m.eval()(X), y)), with_dropout, ""),
+        (minimising(lambda m, X, y: CE(m(X), y)), with_dropout, "draws at random"),
+        (None, with_dropout, "draws at random"),
+        (minimising(lambda m, X, y: SMOOTHED(m(X), y)), None, "minimises something else"),
+        (
+            minimising(lambda m, X, y: CE(m(X), y) + 0.01 * weights_of(m)),
+            None,
+            "minimises something else",
+        ),
+        (minimising(lambda m, X, y: CE(m(X + 0.1), y)), None, "other rows"),
+        (minimising(lambda m, X, y: CE(m[2](m[1](m[0](X))), y)), None, "is not known"),
+        (
+            minimising(lambda m, X, y: CE(m(X), y), decayed(torch.optim.SGD, 0.1, 0.0)),
+            None,
+            "some parameters and others not",
+        ),
+        (
+            minimising(lambda m, X, y: CE(m(X), y), decayed(torch.optim.NAdam, 0.1, 0.1)),
+            None,
+            "weight decay of your NAdam",
+        ),
+    ],
+)
+def test_a_training_that_minimises_something_else_proves_nothing(train_fn, model_fn, told):
+    X, y = two_squares()
+    own = ask(X, y, model_fn=model_fn or (lambda: mlp([2, 6, 2])), loss=CE, train_fn=train_fn)
+    assert own.problem.exact is (told == "")
+    if told:
+        assert any(told in note and "nothing is proved" in note for note in own.problem.table.notes)
+        assert own.problem.penalty == 0.0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_equal_rows_of_different_classes_are_told_apart(smoothing):
+    X, y = np.tile(xor_many()[0], (2, 1)), np.repeat([0, 1], 60)
+    loss = nn.CrossEntropyLoss(label_smoothing=smoothing)
+    train = trainer(adam(0.02), 20, 16, loss=loss)
+    own = ask(X, y, model_fn=lambda: mlp([2, 6, 2]), loss=CE, train_fn=train)
+    assert own.problem.exact is (smoothing == 0)
+
+
+def test_the_course_of_another_objective_is_not_told_as_the_loss():
+    X, y = two_squares()
+    train = minimising(lambda m, X, y: CE(m(X), y) + 100.0)
+    own = ask(X, y, model_fn=lambda: mlp([2, 6, 2]), loss=CE, train_fn=train)
+    (run,) = own.source.runs(own.problem, [0], None)
+    assert len(run.history.loss) == 2
+    assert run.history.loss.max() < 10
 
 
 def scheduled(schedule):

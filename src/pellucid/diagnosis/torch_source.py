@@ -30,6 +30,7 @@ from .torch_code import (
 from .torch_gates import in_order
 from .torch_head import Head, best_temperature, head_of, scaled_outputs, usual_loss
 from .torch_loss import Loss
+from .torch_objective import other_objective
 from .torch_outputs import OutputKind, output_kind
 from .torch_reading import Reading, read_module
 from .torch_spy import Seen
@@ -50,7 +51,8 @@ class TorchSource:
 
     `searchable` says whether Pellucid's own training can search the same architecture: the module
     was read, has one activation and a bias in every layer, and nothing between outputs and loss.
-    `notes` says how the code was understood.
+    `notes` says how the code was understood. `minimises_loss` is False where the training has
+    another objective than `loss`.
     """
 
     recipe: Recipe
@@ -64,6 +66,7 @@ class TorchSource:
     own: Code
     shape: tuple[int, ...]
     shuffles: bool = True
+    minimises_loss: bool = True
 
     def code(self, problem: Problem) -> Code:
         """The user's code with the rows of the problem."""
@@ -120,7 +123,7 @@ class TorchSource:
         end = _mean_loss(problem, network)
         family = self.own.recognised
         plain = any(abs(family.factor - c) < 1e-3 for c in PLAIN_FACTORS)
-        if self.head.exact and len(losses) > 1 and plain:
+        if self.head.exact and self.minimises_loss and len(losses) > 1 and plain:
             values = losses / family.factor
             if problem.classes is None:
                 values = GAUSSIAN_CONSTANT + values / 2
@@ -191,7 +194,8 @@ def torch_question(
     recipe, activation = _recipe(own, reading)
     recipe = replace(recipe, weight_decay=_decay(recipe.weight_decay, own))
     plain = any(abs(own.recognised.factor - c) < 1e-3 for c in PLAIN_FACTORS)
-    exact = head.exact and reading.exact_shape and (plain or not recipe.weight_decay)
+    other = other_objective(own) if head.exact else ""
+    exact = head.exact and reading.exact_shape and (plain or not recipe.weight_decay) and not other
     uniform = reading.network is not None and len(set(reading.network.activations)) <= 1
     source = TorchSource(
         recipe=recipe,
@@ -199,12 +203,13 @@ def torch_question(
         repeats=not given,
         activation=activation,
         searchable=head.exact and reading.exact_shape and uniform,
-        notes=_notes(own, reading, head, uniform),
+        notes=_notes(own, reading, head, uniform) + ((other,) if other else ()),
         head=head,
         kind=kind,
         own=own,
         shape=rows.shape,
         shuffles=given or train_fn is None or not in_order(own),
+        minimises_loss=not other,
     )
     coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
     noted = replace(problem.table, notes=(*problem.table.notes, *source.notes))
