@@ -41,6 +41,10 @@ def short(model, X, y):
         optimizer.step()
 
 
+def wide():
+    return nn.Sequential(nn.Linear(2, 6), nn.ReLU(), nn.Linear(6, 1))
+
+
 number = 3
 """
 
@@ -54,6 +58,10 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "wrong.py").write_text("def make(:\n")
     rows = np.random.default_rng(0).normal(size=(80, 2))
     lines = [f"{a},{b},{'up' if a + b > 0 else 'down'}" for a, b in rows]
+    words_and_numbers = [
+        f"{a},{'north' if b > 0 else 'east' if a > 0 else 'south'},{a + b}" for a, b in rows
+    ]
+    (tmp_path / "text.csv").write_text("\n".join(["a,place,y", *words_and_numbers]))
     (tmp_path / "data.csv").write_text("\n".join(["a,b,y", *lines]))
     yield tmp_path
     for name in ("mine", "helper", "late", "wrong"):
@@ -93,6 +101,11 @@ def test_a_script_may_import_its_neighbours_within_a_function(place, capsys):
         (words("mine.py:absent"), "no function 'absent'"),
         (words("mine.py:number"), "no function 'number'"),
         (words("mine.py:plain", "--loss", "what"), "--loss is 'what'"),
+        (
+            ["diagnose", "mine.py:wide", "--data", "text.csv", "--target", "y"],
+            "the 2 columns of the table were encoded into 4 inputs (a, place=east, place=north, "
+            "place=south), and the model takes 2; give it 4",
+        ),
         (words("mine.py:plain", "--hidden", "3"), "brings its own network"),
         (["diagnose", "mine.py:plain"], "needs --data"),
         (["diagnose", "data.csv", "--target", "y", "--loss", "mse"], "go with a script"),

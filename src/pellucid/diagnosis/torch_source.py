@@ -19,6 +19,7 @@ from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
 from .torch_code import (
     BATCH,
+    LOOKED_AT,
     RATE,
     STEPS,
     Code,
@@ -41,6 +42,8 @@ from .verdict import Recipe
 RECORDS = 100
 PLAIN_FACTORS = (1.0, 0.5)
 """Factors of a mean loss; others, such as those of a sum, change with the batch."""
+MOST_NAMES = 6
+"""Inputs that are named in an error."""
 STAND_IN = (64,)
 """Hidden widths in the recipe of a model that could not be read; none is trained with them."""
 
@@ -89,7 +92,7 @@ class TorchSource:
 
     def network_of(self, module: nn.Module) -> Network:
         """What a module computes, in the form that the diagnosis judges."""
-        reading = read_module(module, self.own.X[:256])
+        reading = read_module(module, self.own.X[:LOOKED_AT])
         if reading.network is not None:
             network = self.head.network(reading.network.astype("float64"))
         else:
@@ -154,6 +157,7 @@ class _Rows:
     shape: tuple[int, ...]  # of one row, as the model takes it
     y: torch.Tensor
     table: Table | None
+    inputs: tuple[str, ...] = ()  # the names of the encoded columns of a table
 
 
 def torch_question(
@@ -174,6 +178,7 @@ def torch_question(
     fn = model_fn if model is None else (lambda: own_copy(model))
     X = input_tensor(rows.X).reshape(-1, *rows.shape)
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
+    _check_inputs(whole, rows)
     kind = output_kind(whole)
     rows = replace(rows, y=_labels(rows.y, kind.n_units))
     whole.y = whole.y_new = rows.y
@@ -251,8 +256,9 @@ def _check_arguments(model: Any, model_fn: Any, loss: Any, train_fn: Any) -> Non
 def _rows(data: Any, y: Any, seed: int, share: float) -> _Rows:
     if isinstance(data, Table):
         table = own_table(data, y)
-        X = pose(table, Recipe(hidden=()), seed, share).raw_X
-        return _Rows(X, X.shape[1:], target_tensor(table.y), table)
+        posed = pose(table, Recipe(hidden=()), seed, share)
+        X = posed.raw_X
+        return _Rows(X, X.shape[1:], target_tensor(table.y), table, posed.feature_names)
     if y is None:
         raise InvalidInput("got X and no y; give the targets as y.")
     numbers = data.detach().cpu().numpy() if isinstance(data, torch.Tensor) else np.asarray(data)
@@ -311,6 +317,32 @@ def _table(rows: _Rows, y: torch.Tensor, head: Head) -> Table:
             "outputs; labels must be 0, 1, ... up to one less than the outputs."
         )
     return as_table(rows.X, codes, classes=[str(k) for k in range(head.classes)])
+
+
+def _check_inputs(code: Code, rows: _Rows) -> None:
+    """Tell of encoded columns where the model takes another number of inputs than there are."""
+    try:
+        code.outputs_of(code.fresh, code.X[:LOOKED_AT])
+    except InvalidInput:
+        taken = first_width(code.fresh)
+        if rows.table is None or taken in (None, len(rows.inputs)):
+            raise
+        raise InvalidInput(
+            f"the {len(rows.table.feature_names)} columns of the table were encoded into "
+            f"{len(rows.inputs)} inputs ({_some(rows.inputs)}), and the model takes {taken}; give "
+            f"it {len(rows.inputs)}, or leave columns out."
+        ) from None
+
+
+def first_width(module: nn.Module) -> int | None:
+    """The inputs that the first layer of a module takes, as far as it says so."""
+    widths = (getattr(part, "in_features", None) for part in module.modules())
+    return next((width for width in widths if isinstance(width, int)), None)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _check_table(problem: Problem, head: Head, rows: _Rows) -> None:
