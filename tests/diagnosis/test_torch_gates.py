@@ -126,6 +126,10 @@ def over_rows(net, x):
     return F.softmax(net.b(torch.relu(net.a(x))), dim=0)
 
 
+def normalised(**settings):
+    return nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8, **settings), nn.ReLU(), nn.Linear(8, 2))
+
+
 def far_below(bias):
     def make():
         net = mlp([2, 8, 2])
@@ -285,6 +289,11 @@ FAULTS = {
         "evaluation mode",
         squares(lambda: Forward(over_rows)),
         squares(lambda: Forward(plain)),
+    ),
+    "the numbers of the batch": (
+        "evaluation mode",
+        squares(lambda: normalised(track_running_stats=False)),
+        squares(lambda: normalised()),
     ),
     "trained in evaluation mode": (
         "evaluation mode",

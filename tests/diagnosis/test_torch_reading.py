@@ -13,7 +13,7 @@ from torch.nn import functional as F
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pellucid
-from pellucid.diagnosis.torch_loss import recognise_loss
+from pellucid.diagnosis.torch_loss import recognise_loss, spread_rows
 from pellucid.diagnosis.torch_reading import load_into, output_function, read_module
 
 X = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
@@ -144,6 +144,9 @@ g = torch.Generator().manual_seed(1)
 LABELS = torch.randint(0, 3, (50,), generator=g)
 NUMBERS = torch.randn(50, 1, generator=g)
 BINARY = (NUMBERS > 0).float()
+FAR = 1000 + 100 * NUMBERS
+RARE = torch.tensor([0] * 30 + [1] * 19 + [2])
+LATE = torch.arange(50)[:, None].eq(49).float()
 SCORES, ONE = torch.randn(50, 3, generator=g), torch.randn(50, 1, generator=g)
 
 
@@ -169,9 +172,43 @@ SCORES, ONE = torch.randn(50, 3, generator=g), torch.randn(50, 1, generator=g)
         (nn.BCELoss(), ONE, BINARY, "binary cross entropy", 1),
         (nn.BCEWithLogitsLoss(), ONE, BINARY, "binary cross entropy of logits", 1),
         (lambda a, b: 1 / 0, ONE, BINARY, "unknown loss", 1),
+        (nn.MSELoss(), ONE, FAR, "squared error", 1),
+        (nn.L1Loss(), ONE, FAR, "absolute error", 1),
+        (nn.L1Loss(), ONE, FAR[:, 0], "absolute error", 1),
+        (nn.HuberLoss(), ONE, FAR, "unknown loss", 1),
+        (nn.HuberLoss(delta=300.0), ONE, FAR, "unknown loss", 1),
+        (nn.CrossEntropyLoss(), SCORES, RARE, "cross entropy", 1),
+        (nn.CrossEntropyLoss(weight=torch.tensor([1.0, 1, 9])), SCORES, RARE, "unknown loss", 1),
+        (nn.BCEWithLogitsLoss(), ONE, LATE, "binary cross entropy of logits", 1),
+        (nn.BCEWithLogitsLoss(pos_weight=torch.tensor(9.0)), ONE, LATE, "unknown loss", 1),
     ],
 )
 def test_a_loss_is_recognised_by_its_values(loss, outputs, y, name, factor):
     found = recognise_loss(loss, outputs, y)
     assert found.name == name
     assert found.factor == pytest.approx(factor, rel=1e-5)
+
+
+def test_rows_are_of_every_class_and_from_end_to_end():
+    assert set(RARE[spread_rows(RARE)].tolist()) == {0, 1, 2}
+    assert set(LATE[spread_rows(LATE)].ravel().tolist()) == {0.0, 1.0}
+    one_hot = F.one_hot(RARE).float()
+    assert set(one_hot[spread_rows(one_hot)].argmax(1).tolist()) == {0, 1, 2}
+    chosen = NUMBERS[spread_rows(NUMBERS)]
+    assert len(chosen) == 12
+    assert (chosen.min(), chosen.max()) == (NUMBERS.min(), NUMBERS.max())
+
+
+class Drawing(nn.Sequential):
+    """A forward that draws a number and leaves it unused."""
+
+    def forward(self, x):
+        torch.rand(1)
+        return super().forward(x)
+
+
+def test_reading_leaves_the_generator_as_it_was():
+    module = Drawing(nn.Linear(3, 2))
+    before = torch.get_rng_state()
+    read_module(module, X)
+    assert torch.equal(before, torch.get_rng_state())

@@ -3,6 +3,7 @@
 import copy
 import random
 import sys
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from own_code import BCE, CE, MSE, adam, mlp, parabola, sgd, sums, trainer, two_squares
+from own_code import BCE, CE, MSE, adam, mlp, parabola, sgd, sums, trainer, two_squares, xor_many
 
 import pellucid
 from pellucid.diagnosis.checker import check_witness
@@ -92,6 +93,38 @@ def test_the_generator_of_random_is_put_back_too():
         torch.set_default_dtype(torch.float64)
     assert random.getstate() == before
     assert torch.get_default_dtype() == torch.float32
+
+
+@pytest.fixture
+def _switches():
+    yield
+    torch.use_deterministic_algorithms(False)
+    torch.autograd.set_detect_anomaly(False)
+
+
+def switches():
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.is_anomaly_enabled(),
+        torch.is_anomaly_check_nan_enabled(),
+        torch.backends.cudnn.benchmark,
+        torch.get_num_threads(),
+    )
+
+
+@pytest.mark.usefixtures("_switches")
+def test_the_switches_of_torch_are_put_back():
+    torch.autograd.set_detect_anomaly(True, check_nan=False)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    before = switches()
+    with global_state_kept():
+        torch.use_deterministic_algorithms(False)
+        torch.autograd.set_detect_anomaly(False)
+        torch.backends.cudnn.benchmark = not before[4]
+        torch.set_num_threads(before[5] + 1)
+        assert not set(switches()) <= set(before)
+    assert switches() == before
 
 
 def test_the_same_seed_gives_the_same_training():
@@ -236,6 +269,176 @@ def test_the_loss_of_a_run_is_the_users_own():
     assert run.history.loss[-1] == pytest.approx(theirs, rel=1e-9)
 
 
+SGD = sgd(0.05)
+
+
+def minimising(objective, make=SGD):
+    """Full batches of a random order; `objective` is called with model, rows and targets."""
+
+    def train(model, X, y):
+        model.train()
+        optimizer = make(model.parameters())
+        for _ in range(4):
+            rows = torch.randperm(len(X))
+            optimizer.zero_grad()
+            objective(model, X[rows], y[rows]).backward()
+            optimizer.step()
+
+    return train
+
+
+def with_dropout():
+    return nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 2))
+
+
+def decayed(kind, *decays):
+    """An optimizer with a weight decay for each half of the parameters."""
+
+    def make(parameters):
+        parameters = list(parameters)
+        parts = [parameters[::2], parameters[1::2]]
+        groups = [{"params": p, "weight_decay": d} for p, d in zip(parts, decays, strict=True)]
+        return kind(groups, lr=0.01)
+
+    return make
+
+
+SMOOTHED = nn.CrossEntropyLoss(label_smoothing=0.2)
+
+
+def weights_of(model):
+    return sum(p.square().sum() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("train_fn", "model_fn", "told"),
+    [
+        (minimising(lambda m, X, y: CE(m(X), y)), None, ""),
+        (minimising(lambda m, X, y: -m(X).log_softmax(1)[range(len(y)), y].mean()), None, ""),
+        (minimising(lambda m, X, y: CE(m(X), y), decayed(torch.optim.SGD, 0.1, 0.1)), None, ""),
+        (
+            minimising(lambda m, X, y: CE(m(X), y)),
+            lambda: nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)),
+            "",
+        ),
+        (minimising(lambda m, X, y: CE(m.eval()(X), y)), with_dropout, ""),
+        (minimising(lambda m, X, y: CE(m(X), y)), with_dropout, "draws at random"),
+        (None, with_dropout, "draws at random"),
+        (minimising(lambda m, X, y: SMOOTHED(m(X), y)), None, "minimises something else"),
+        (
+            minimising(lambda m, X, y: CE(m(X), y) + 0.01 * weights_of(m)),
+            None,
+            "minimises something else",
+        ),
+        (minimising(lambda m, X, y: CE(m(X + 0.1), y)), None, "other rows"),
+        (minimising(lambda m, X, y: CE(m[2](m[1](m[0](X))), y)), None, "is not known"),
+        (
+            minimising(lambda m, X, y: CE(m(X), y), decayed(torch.optim.SGD, 0.1, 0.0)),
+            None,
+            "some parameters and others not",
+        ),
+        (
+            minimising(lambda m, X, y: CE(m(X), y), decayed(torch.optim.NAdam, 0.1, 0.1)),
+            None,
+            "weight decay of your NAdam",
+        ),
+    ],
+)
+def test_a_training_that_minimises_something_else_proves_nothing(train_fn, model_fn, told):
+    X, y = two_squares()
+    own = ask(X, y, model_fn=model_fn or (lambda: mlp([2, 6, 2])), loss=CE, train_fn=train_fn)
+    assert own.problem.exact is (told == "")
+    if told:
+        assert any(told in note and "nothing is proved" in note for note in own.problem.table.notes)
+        assert own.problem.penalty == 0.0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_equal_rows_of_different_classes_are_told_apart(smoothing):
+    X, y = np.tile(xor_many()[0], (2, 1)), np.repeat([0, 1], 60)
+    loss = nn.CrossEntropyLoss(label_smoothing=smoothing)
+    train = trainer(adam(0.02), 20, 16, loss=loss)
+    own = ask(X, y, model_fn=lambda: mlp([2, 6, 2]), loss=CE, train_fn=train)
+    assert own.problem.exact is (smoothing == 0)
+
+
+def test_the_course_of_another_objective_is_not_told_as_the_loss():
+    X, y = two_squares()
+    train = minimising(lambda m, X, y: CE(m(X), y) + 100.0)
+    own = ask(X, y, model_fn=lambda: mlp([2, 6, 2]), loss=CE, train_fn=train)
+    (run,) = own.source.runs(own.problem, [0], None)
+    assert len(run.history.loss) == 2
+    assert run.history.loss.max() < 10
+
+
+def scheduled(schedule):
+    """Full batches, at rates that a schedule sets."""
+
+    def train(model, X, y):
+        optimizer = torch.optim.SGD(model.parameters(), 0.5)
+        scheduler = schedule(optimizer)
+        for _ in range(6):
+            optimizer.zero_grad()
+            MSE(model(X), y).backward()
+            optimizer.step()
+            scheduler.step()
+
+    return train
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        lambda optimizer: torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.9**step),
+        lambda optimizer: torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9),
+        lambda optimizer: torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=6),
+    ],
+)
+def test_a_scaled_rate_holds_through_a_schedule(schedule):
+    """From a flat start, where steps do not move the gradient, updates scale with the rate."""
+    X, y = sums()
+    own = ask(X, y[:, None], model_fn=lambda: mlp([3, 1]), loss=MSE, train_fn=scheduled(schedule))
+    start = own.source.own.start().state_dict()["0.bias"]
+    moved = [
+        (own.source.own.train(rate=rate).module.state_dict()["0.bias"] - start).item()
+        for rate in (1e-4, 1e-5)
+    ]
+    assert moved[0] == pytest.approx(10 * moved[1], rel=0.01)
+
+
+def labels_as_floats():
+    X, y = two_squares()
+    return X, y.astype(float)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"model_fn": lambda: mlp([2, 4, 2]), "loss": CE},
+        {"model": mlp([2, 4, 2]), "loss": CE},
+        {"model": mlp([2, 4, 2])},
+    ],
+)
+def test_classes_that_are_floats_are_classes(own):
+    problem = ask(*labels_as_floats(), **own).problem
+    assert problem.classes == ("0", "1")
+    assert problem.exact
+
+
+@pytest.mark.parametrize("output", [nn.ReLU6(), nn.Hardtanh(0.0, 6.0), nn.ELU(2.0)])
+def test_an_output_without_known_bounds_has_no_bounds(output):
+    X, y = sums()
+    verdict = quick(
+        X,
+        2 * y[:, None] - 1,
+        model_fn=lambda: mlp([3, 8, 1], output=output),
+        loss=MSE,
+        train_fn=trainer(adam(0.02), 40, loss=MSE),
+    )
+    assert verdict.floors == ()
+    assert verdict.certificate is None
+
+
 # ---- verdicts
 
 
@@ -322,6 +525,16 @@ def test_mistakes_are_told(more, words):
         pellucid.diagnose(X, y, **more)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_error_of_the_users_code_is_shown_once():
+    X, y = two_squares()
+    with pytest.raises(pellucid.InvalidInput, match="disk is full") as caught:
+        quick(X, y, model_fn=lambda: mlp([2, 4, 2]), loss=CE, train_fn=failing)
+    assert "ValueError: the disk is full" in str(caught.value)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("disk is full") == 1
+    assert shown.count("Traceback") == 1
 
 
 def test_rows_with_gaps_are_refused():

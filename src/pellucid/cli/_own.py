@@ -97,7 +97,7 @@ def script_arguments(
 
 
 def _run(path: Path) -> Any:
-    """Import the script as Python would, with its folder on the path."""
+    """Import the script as Python would."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     from ..diagnosis.torch_code import user_code
@@ -108,19 +108,22 @@ def _run(path: Path) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    with _importable(path.resolve().parent), user_code(f"the script {path.name}"):
+    with user_code(f"the script {path.name}"):
         sys.modules.setdefault(path.stem, module)
         spec.loader.exec_module(module)
     return module
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    sys.path.insert(0, str(folder))
+def importable(data: str) -> Iterator[None]:
+    """The folder of a script on the path, for its imports at the top and within functions."""
+    before = list(sys.path)
+    if is_script(data):
+        sys.path.insert(0, str(Path(data.rpartition(":")[0]).resolve().parent))
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
+        sys.path[:] = before
 
 
 def _attribute(module: Any, name: str, script: str) -> Any:

@@ -116,13 +116,14 @@ def diagnose(
     folder = out if out is not None else None if json else Path()
     if folder is not None:
         _check_place(folder)
-    from ._own import question_of
+    from ._own import importable, question_of
 
     table_name, own = question_of(data, rows, model, loss, train_fn, recipe)
     apart = [name for name in (groups, time) if name is not None]
     table = load_table(table_name, target, task, drop, keep=apart)
-    question = asdict(recipe) | {"seed": seed} if own is None else own(table, seed)
-    verdict = _diagnose(table, question, budget, threads, groups, time)
+    with importable(data):
+        question = asdict(recipe) | {"seed": seed} if own is None else own(table, seed)
+        verdict = _diagnose(table, question, budget, threads, groups, time)
     told = [] if folder is None else _write(verdict, folder, table_name)
     if json:
         _print_json(verdict)

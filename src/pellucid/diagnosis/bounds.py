@@ -33,10 +33,13 @@ def find_bounds(
 ) -> Bounds:
     """Look for floors and have the checker decide about those above the tolerance.
 
-    `losses` are those of the constant prediction and of the reference.
+    `losses` are those of the constant prediction and of the reference. No bounds where the
+    network ends in an activation whose range is not known here, such as ReLU6.
     """
-    from .floors import Architecture, find_floors
+    from .floors import Architecture, find_floors, is_named
 
+    if not is_named(network.output_activation):
+        return Bounds()
     architecture = Architecture.of_network(network, output_activation)
     floors = tuple(find_floors(problem, architecture, work=work))
     return certified(problem, architecture, floors, losses)
@@ -49,9 +52,11 @@ def find_data_limit(
 
     Only where they leave it less than the threshold of (trivial - least).
     """
-    from .floors import Architecture, find_floors
+    from .floors import Architecture, find_floors, is_named
     from .floors.rows import MINIMA
 
+    if not is_named(network.output_activation):
+        return Bounds()
     least = MINIMA.get(problem.likelihood.name)
     architecture = Architecture.of_network(network, output_activation)
     floors = find_floors(problem, architecture, kinds=(DATA_FLOOR,))

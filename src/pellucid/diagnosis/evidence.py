@@ -267,8 +267,14 @@ def _rival(trial: Trial, user: Trial, reference: Judged) -> Rival:
 
 
 def make_claim(problem: Problem, user: Trial, better: Trial, e: Evidence) -> dict[str, Any]:
-    """What the checker is told, as plain numbers that JSON can hold."""
+    """What the checker is told, as plain numbers that JSON can hold.
+
+    It knows no penalty on the weights alone: of such an objective the losses without it are told.
+    `better` is one by the objective, and must be one by these, too.
+    """
     network = user.network
+    told = problem.penalizes_biases or not problem.penalty
+    own, lower = (t.objective if told else t.training_loss for t in (user, better))
     return {
         "version": CLAIM_VERSION,
         "likelihood": problem.likelihood.name,
@@ -279,14 +285,14 @@ def make_claim(problem: Problem, user: Trial, better: Trial, e: Evidence) -> dic
         "target_offset": float(problem.scaling.target_offset),
         "target_scale": float(problem.scaling.target_scale),
         "loss_scale": float(problem.loss_scale),
-        "weight_decay": float(problem.penalty),
+        "weight_decay": float(problem.penalty) if told else 0.0,
         "trivial": e.trivial,
         "reference": e.reference,
-        "objective": better.objective,
-        "user_objective": user.objective,
+        "objective": lower,
+        "user_objective": own,
         "held_out_loss": better.held_out_loss,
         "user_held_out_loss": user.held_out_loss,
-        "share": (user.objective - better.objective) / e.gap,
+        "share": (own - lower) / e.gap,
     }
 
 
@@ -302,8 +308,8 @@ def prove(findings: Findings, e: Evidence) -> tuple[Evidence, Witness | None]:
         return replace(e, same=same), None
     witness = Witness(
         network=better.network,
-        objective=better.objective,
-        user_objective=findings.user.objective,
+        objective=claim["objective"],
+        user_objective=claim["user_objective"],
         held_out_loss=better.held_out_loss,
         user_held_out_loss=findings.user.held_out_loss,
         share=claim["share"],

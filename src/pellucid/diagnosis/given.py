@@ -10,13 +10,15 @@ from .._errors import InvalidInput
 from ..datasets import Table, as_table
 from ..likelihoods import LIKELIHOODS
 from ..network import Activation, Network, as_activation
-from ..training import OPTIMIZERS, History
-from .problem import GAUSSIAN_CONSTANT, Problem, outputs, pose
+from ..training import History
+from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
 from .verdict import Recipe
 
 NOTE = "rows that your network was trained on may be among those held out here"
 SOLVERS = {"adam": "adam", "sgd": "sgd", "lbfgs": "adam"}
+"""The optimizer that stands for a solver in the recipe that a search starts from."""
+MOST_STEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,20 @@ def given_question(
     data: Any, y: Any, model: Any, seed: int, held_out: float
 ) -> tuple[Problem, GivenNetwork, Activation]:
     """The problem and the source of a trained network or a fitted scikit-learn MLP."""
-    settings: dict[str, Any] = {}
     classes = None
     data, model = _through_pipeline(data, model)
     if isinstance(model, Network):
         network = model
     else:
-        network, settings, classes = _of_sklearn(model)
+        network, classes = _of_sklearn(model)
     network = network.astype("float64")
     table = _table(data, y, network, classes, is_regressor=hasattr(model, "coefs_") and not classes)
     network = _in_order(network, classes, table)
     uniform = len(set(network.activations)) <= 1
     activation = network.activations[0] if network.activations else as_activation("relu")
-    recipe = Recipe(hidden=network.hidden, activation=str(activation), **settings)
+    recipe = Recipe(hidden=network.hidden, activation=str(activation))
+    if model is not network and hasattr(model, "coefs_"):
+        recipe = replace(recipe, **_fit_of_sklearn(model, table.n_rows))
     problem = pose(table, recipe, seed, held_out)
     single = problem.classes is not None and network.d_out == 1
     _check(problem, network)
@@ -67,59 +70,89 @@ def given_question(
     if link:
         network = Network(network.weights, network.biases, network.activations)
         plain = True
-    source = GivenNetwork(recipe, network, searchable=uniform and plain)
+    notes = (*problem.table.notes, NOTE, *([_about(model, recipe)] if recipe.weight_decay else ()))
     problem = replace(
         problem,
-        table=replace(problem.table, notes=(*problem.table.notes, NOTE)),
+        table=replace(problem.table, notes=notes),
         likelihood=LIKELIHOODS["bernoulli"] if single else problem.likelihood,
         output="identity" if plain else network.output_activation.name,
         exact=plain,
-        penalty=0.0,
+        penalizes_biases=False,
     )
-    return problem, source, activation
+    return problem, GivenNetwork(recipe, network, searchable=uniform and plain), activation
 
 
 def _through_pipeline(data: Any, model: Any) -> tuple[Any, Any]:
     """The last step of a scikit-learn pipeline, and the rows as it gets them."""
-    if not hasattr(model, "named_steps") or isinstance(data, Table):
+    if not hasattr(model, "named_steps"):
         return data, model
-    return model[:-1].transform(data), model[-1]
+    if len(model.steps) == 1:
+        return data, model[-1]
+    return (data, model) if isinstance(data, Table) else (model[:-1].transform(data), model[-1])
 
 
-def _of_sklearn(model: Any) -> tuple[Network, dict[str, Any], tuple[str, ...] | None]:
-    """The network, what is known of its training, and its classes in their order."""
+def class_names(labels: Any) -> tuple[str, ...]:
+    """Labels as they are told: numbers without a decimal part alike, whatever their type."""
+    values = np.asarray(labels).ravel()
+    if values.dtype.kind == "f" and np.isfinite(values).all() and not np.mod(values, 1).any():
+        values = values.astype(np.int64)
+    return tuple(values.astype(str).tolist())
+
+
+def _of_sklearn(model: Any) -> tuple[Network, tuple[str, ...] | None]:
+    """The network, and its classes in their order."""
     from ..network.formats.sklearn import from_sklearn
 
-    network = from_sklearn(model)
     classes = getattr(model, "classes_", None)
-    steps = max(1, int(getattr(model, "t_", 0) or 0))  # rows seen, by adam and sgd
-    rate = getattr(model, "learning_rate_init", 0.001)
-    settings = {
-        "optimizer": SOLVERS.get(getattr(model, "solver", "adam"), "adam"),
-        "learning_rate": float(rate),
-        "steps": max(1, min(steps // 200 if steps > 1 else int(model.n_iter_), 10_000)),
+    return from_sklearn(model), None if classes is None else class_names(classes)
+
+
+def _fit_of_sklearn(model: Any, n_rows: int) -> dict[str, Any]:
+    """What is known of the training of a fitted MLP: the settings of a `Recipe`.
+
+    scikit-learn minimises the mean of loss + alpha / (2 b) |W|^2 over batches of b rows, which
+    is loss + alpha k / (2 n) |W|^2 with k batches: a weight decay of alpha k / n, biases left out.
+    `t_` counts the rows that adam and sgd have seen, an epoch for every loss in `loss_curve_`.
+    """
+    solver, seen = str(model.solver), int(getattr(model, "t_", 0) or 0)
+    epochs = len(getattr(model, "loss_curve_", ())) if seen else int(model.n_iter_)
+    n = seen // epochs if seen and epochs else n_rows
+    size = n if solver == "lbfgs" else min(200, n)
+    if solver != "lbfgs" and model.batch_size != "auto":
+        size = min(int(model.batch_size), n)
+    n_batches = -(-n // size)
+    return {
+        "optimizer": SOLVERS[solver],
+        "learning_rate": float(model.learning_rate_init),
+        "steps": max(1, min(epochs * n_batches, MOST_STEPS)),
+        "batch_size": size if n_batches > 1 else None,
+        "weight_decay": float(model.alpha) * n_batches / n,
     }
-    assert settings["optimizer"] in OPTIMIZERS
-    return network, settings, None if classes is None else tuple(str(c) for c in classes)
+
+
+def _about(model: Any, recipe: Recipe) -> str:
+    return (
+        f"alpha={model.alpha:g} of your {type(model).__name__} is a weight decay of "
+        f"{recipe.weight_decay:.3g} on the weights: scikit-learn divides it by the rows of a batch"
+    )
 
 
 def _table(
     data: Any, y: Any, network: Network, classes: tuple[str, ...] | None, is_regressor: bool
 ) -> Table:
     if isinstance(data, Table):
-        if y is not None:
-            raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
-        return data
+        return own_table(data, y)
     if classes is not None:
-        labels = np.asarray(y).astype(str)
-        unknown = sorted(set(labels.ravel().tolist()) - set(classes))
+        labels = class_names(y)
+        unknown = sorted(set(labels) - set(classes))
         if unknown:
             raise InvalidInput(
                 f"y holds {unknown[0]!r}, which is no class of the model ({', '.join(classes)})."
             )
-        codes = np.array([classes.index(label) for label in labels.ravel()])
+        codes = np.array([classes.index(label) for label in labels])
         return as_table(data, codes, classes=classes)
-    return as_table(data, y, task="regression" if is_regressor else "auto")
+    task = "regression" if is_regressor else "classification" if network.d_out > 1 else "auto"
+    return as_table(data, y, task=task)
 
 
 def _in_order(network: Network, classes: tuple[str, ...] | None, table: Table) -> Network:

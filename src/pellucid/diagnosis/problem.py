@@ -41,7 +41,8 @@ class Problem:
     "double softmax" and "relu". `exact` is False where the user's objective is another one than the
     loss here, so that no better parameters can be proved. `bounded` is True where a lower bound can
     be, since the objective is a likelihood's of what `output` gives. A user's single logit for two
-    classes makes the likelihood bernoulli.
+    classes makes the likelihood bernoulli. `penalizes_biases` is False where the penalty is on the
+    weights alone, as in scikit-learn.
     """
 
     table: Table
@@ -56,6 +57,7 @@ class Problem:
     output: str = "identity"
     exact: bool = True
     bounded: bool = False
+    penalizes_biases: bool = True
     split: Split = RANDOM
 
     @property
@@ -138,8 +140,11 @@ class Problem:
         if not self.penalty:
             return mean_loss
         r = self.loss_scale / self.scaling.target_scale
+        own = unfold(network, self.scaling)
+        if not self.penalizes_biases:
+            own = Network(own.weights, None, own.activations)
         with np.errstate(over="ignore"):
-            theta = unfold(network, self.scaling).parameters() / r
+            theta = own.parameters() / r
             return mean_loss + self.penalty / 2 * float(theta @ theta)
 
 

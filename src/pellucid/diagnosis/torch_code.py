@@ -162,7 +162,7 @@ class Code:
         """Which loss the user's is, on the user's shapes."""
         if self.loss is None:
             return RecognisedLoss(None)
-        return recognise_loss(self.loss, self.outputs, self.y[:LOOKED_AT])
+        return recognise_loss(self.loss, self.outputs, self.y)
 
     def value(self, module: nn.Module, X: torch.Tensor, y: torch.Tensor) -> float:
         """The user's loss in evaluation mode, as one call on all of these rows; nan if refused."""
@@ -238,7 +238,7 @@ def user_code(what: str) -> Iterator[None]:
     except PellucidError:
         raise
     except Exception as error:  # the user's code may raise anything
-        raise InvalidInput(told(error, what)) from error
+        raise InvalidInput(told(error, what)) from None
 
 
 def told(error: BaseException, what: str) -> str:

@@ -14,7 +14,6 @@ from .torch_outputs import OutputKind
 LARGE_LOGIT = 100.0
 """The logit of a probability that float cannot tell from 1; BCELoss caps there, too."""
 TEMPERATURES = np.geomspace(1e-2, 1e2, 81)
-OF_ONE_UNIT = ("identity", "relu", "tanh", "softplus", "softsign", "hardtanh", "elu")
 
 
 @dataclass(frozen=True)

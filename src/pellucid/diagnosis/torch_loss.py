@@ -1,8 +1,9 @@
 """Which loss a callable is: found by evaluating it, on chosen outputs and the user's own targets.
 
-Nothing is concluded from a name. The loss is evaluated on raw numbers, on probabilities and on log
-probabilities of the shape that the user's model returns; it is called what every one of these
-evaluations, failures included, agrees with, up to a constant factor.
+Nothing is concluded from a name. The loss is evaluated on raw numbers, on probabilities, on log
+probabilities and on numbers that deviate little and much from the targets, for rows of every class
+and from the smallest target to the largest; it is called what every one of these evaluations,
+failures included, agrees with, up to one constant factor.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,10 @@ Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 ROWS, DRAWS = 12, 2
 SAME = 1e-4
+WIDE = 10.0
+"""The largest deviations from the targets that are tried, in standard deviations of the targets."""
+
+Probe = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -101,38 +106,66 @@ class RecognisedLoss:
 
 
 def recognise_loss(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> RecognisedLoss:
-    """Say which of `LOSSES` a loss is, on targets `y` and outputs of the shape of `outputs`."""
-    probes = _probes(outputs[:ROWS], y[:ROWS])
-    theirs = [value_of(loss, o, t) for o, t in probes]
-    if all(value is None for value in theirs):
+    """Say which of `LOSSES` a loss is, on all targets `y` and outputs like `outputs`.
+
+    Of `outputs` the shape of a row and the number type count.
+    """
+    groups = _probes(outputs, y, y[spread_rows(y)])
+    theirs = [_values(loss, probes) for probes in groups]
+    if all(value is None for values in theirs for value in values):
         return RecognisedLoss(None)
-    for made in (probes, _in_one_shape(probes) or probes):
+    reshaped = [_in_one_shape(probes) for probes in groups]
+    for made in (groups, reshaped if all(reshaped) else groups):
         for family in LOSSES:
-            ours = [value_of(family.evaluate, o, t) for o, t in made]
-            factor = _factor(theirs, ours)
+            factor = _factor(theirs, [_values(family.evaluate, probes) for probes in made])
             if factor is not None:
                 return RecognisedLoss(family, factor)
     return RecognisedLoss(None)
 
 
-def _in_one_shape(
-    probes: list[tuple[torch.Tensor, torch.Tensor]],
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def spread_rows(y: torch.Tensor) -> torch.Tensor:
+    """A few row numbers: of every class, and from the smallest target through to the largest."""
+    flat = y.reshape(len(y), -1)
+    key = flat.argmax(1) if flat.shape[1] > 1 else flat[:, 0]
+    order = torch.argsort(key, stable=True)
+    places = torch.linspace(0, len(y) - 1, min(ROWS, len(y))).round().long()
+    ranked = key[order]
+    starts = torch.cat([ranked.new_ones(1, dtype=torch.bool), ranked[1:] != ranked[:-1]])
+    if not key.is_floating_point() or int(starts.sum()) <= ROWS:
+        places = torch.cat([places, starts.nonzero()[:, 0]])
+    return order[torch.unique(places)]
+
+
+def _values(loss: Loss, probes: list[Probe]) -> list[float | None]:
+    return [value_of(loss, o, t) for o, t in probes]
+
+
+def _in_one_shape(probes: list[Probe]) -> list[Probe]:
     """The targets in the shape of outputs (n, 1), for a loss that flattens both itself."""
     return [(o, y.reshape(o.shape)) for o, y in probes if o.shape == (len(y), 1) and y.ndim == 1]
 
 
-def _probes(outputs: torch.Tensor, y: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Raw numbers, probabilities and log probabilities, drawn without the global generator."""
+def _probes(outputs: torch.Tensor, y: torch.Tensor, few: torch.Tensor) -> list[list[Probe]]:
+    """Outputs for `few` of the targets, drawn without the global generator.
+
+    Raw numbers, probabilities and log probabilities; then, a list for each size, outputs that
+    deviate by about that size from targets that are numbers: 1, and those of the targets `y`.
+    """
     generator = torch.Generator().manual_seed(0)
-    made = []
     dtype = outputs.dtype if outputs.is_floating_point() else torch.float32
-    for _ in range(DRAWS):
-        z = 2 * torch.randn(outputs.shape, generator=generator, dtype=dtype)
+    shape = (len(few), *outputs.shape[1:])
+    draws = [torch.randn(shape, generator=generator, dtype=dtype) for _ in range(DRAWS)]
+    plain: list[Probe] = []
+    for z in (2 * e for e in draws):
         several = z.ndim == 2 and z.shape[1] > 1
         p = torch.softmax(z, 1) if several else torch.sigmoid(z)
-        made += [(o, y) for o in (z, p, torch.log(p))]
-    return made
+        plain += [(o, few) for o in (z, p, torch.log(p))]
+    if few.numel() != draws[0].numel():
+        return [plain]
+    spread = float(y.double().std()) if len(y) > 1 else 0.0
+    sizes = [size for size in (1.0, spread, WIDE * spread) if size > 0]
+    centre = few.to(dtype).reshape(shape)
+    return [plain, *([(centre + size * e, few) for e in draws] for size in sizes)]
 
 
 def value_of(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> float | None:
@@ -158,17 +191,24 @@ def _answer(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> Any:
         return None
 
 
-def _factor(theirs: list[float | None], ours: list[float | None]) -> float | None:
-    """The constant c with theirs = c ours, on every probe, and refusals on the same ones."""
-    if any((a is None) != (b is None) for a, b in zip(theirs, ours, strict=True)):
+def _factor(theirs: list[list[float | None]], ours: list[list[float | None]]) -> float | None:
+    """The constant c with theirs = c ours, on every probe, and refusals on the same ones.
+
+    Each group of probes is compared on its own scale, so that small deviations count, too.
+    """
+    groups = [list(zip(a, b, strict=True)) for a, b in zip(theirs, ours, strict=True)]
+    if any((a is None) != (b is None) for pairs in groups for a, b in pairs):
         return None
-    pairs = [(a, b) for a, b in zip(theirs, ours, strict=True) if a is not None and b is not None]
-    if not pairs:
+    known = [[(a, b) for a, b in g if a is not None and b is not None] for g in groups]
+    known = [pairs for pairs in known if any(b != 0 for _, b in pairs)]
+    if not known:
         return None
-    scale = max(abs(b) for _, b in pairs)
-    c = sum(a * b for a, b in pairs) / max(sum(b * b for _, b in pairs), 1e-300)
-    near = all(abs(a - c * b) <= SAME * scale * abs(c) for a, b in pairs)
-    return c if near and c > 0 else None
+    c = sum(a * b for a, b in known[0]) / sum(b * b for _, b in known[0])
+    for pairs in known:
+        scale = max(abs(b) for _, b in pairs)
+        if not all(abs(a - c * b) <= SAME * scale * abs(c) for a, b in pairs):
+            return None
+    return c if c > 0 else None
 
 
 def loss_of_skorch(net: Any) -> Loss:

@@ -17,9 +17,9 @@ from torch.nn import functional as F
 
 from .._errors import UnsupportedLayer
 from .._shapes import Array
-from ..network import Activation, Network
+from ..network import Network
 from ..network.formats.torch import from_torch
-from .torch_state import evaluate, in_float64, own_copy
+from .torch_state import evaluate, global_state_kept, in_float64, own_copy
 
 AGREEMENT = 1e-8
 """What a network in float64 may differ from the module in float64, relative to the outputs."""
@@ -76,7 +76,15 @@ class _Unreadable(Exception):
 
 
 def read_module(module: nn.Module, X: torch.Tensor) -> Reading:
-    """Read `module`, and compare what was read with what it computes on some rows of `X`."""
+    """Read `module`, and compare what was read with what it computes on some rows of `X`.
+
+    The user's forward is run for it; the global states are as before afterwards.
+    """
+    with global_state_kept():
+        return _read(module, X)
+
+
+def _read(module: nn.Module, X: torch.Tensor) -> Reading:
     copy = own_copy(module).eval()
     try:
         steps = list(_steps(copy))
@@ -338,11 +346,6 @@ def _disagreement(module: nn.Module, reading: Reading, X: torch.Tensor) -> str:
             f"the {type(module).__name__} was not read: the layers found do not give its outputs."
         )
     return ""
-
-
-def activation_names(network: Network) -> tuple[Activation, ...]:
-    """The distinct hidden activations in order."""
-    return tuple(dict.fromkeys(network.activations))
 
 
 # ---- back into the user's module

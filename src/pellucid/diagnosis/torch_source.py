@@ -15,10 +15,11 @@ from ..datasets import Table, as_table
 from ..likelihoods import LIKELIHOODS
 from ..network import Activation, Network, as_activation
 from ..training import OPTIMIZERS, History
-from .problem import GAUSSIAN_CONSTANT, Problem, outputs, pose
+from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
 from .torch_code import (
     BATCH,
+    LOOKED_AT,
     RATE,
     STEPS,
     Code,
@@ -30,6 +31,7 @@ from .torch_code import (
 from .torch_gates import in_order
 from .torch_head import Head, best_temperature, head_of, scaled_outputs, usual_loss
 from .torch_loss import Loss
+from .torch_objective import other_objective
 from .torch_outputs import OutputKind, output_kind
 from .torch_reading import Reading, read_module
 from .torch_spy import Seen
@@ -40,6 +42,8 @@ from .verdict import Recipe
 RECORDS = 100
 PLAIN_FACTORS = (1.0, 0.5)
 """Factors of a mean loss; others, such as those of a sum, change with the batch."""
+MOST_NAMES = 6
+"""Inputs that are named in an error."""
 STAND_IN = (64,)
 """Hidden widths in the recipe of a model that could not be read; none is trained with them."""
 
@@ -50,7 +54,8 @@ class TorchSource:
 
     `searchable` says whether Pellucid's own training can search the same architecture: the module
     was read, has one activation and a bias in every layer, and nothing between outputs and loss.
-    `notes` says how the code was understood.
+    `notes` says how the code was understood. `minimises_loss` is False where the training has
+    another objective than `loss`.
     """
 
     recipe: Recipe
@@ -64,6 +69,7 @@ class TorchSource:
     own: Code
     shape: tuple[int, ...]
     shuffles: bool = True
+    minimises_loss: bool = True
 
     def code(self, problem: Problem) -> Code:
         """The user's code with the rows of the problem."""
@@ -86,7 +92,7 @@ class TorchSource:
 
     def network_of(self, module: nn.Module) -> Network:
         """What a module computes, in the form that the diagnosis judges."""
-        reading = read_module(module, self.own.X[:256])
+        reading = read_module(module, self.own.X[:LOOKED_AT])
         if reading.network is not None:
             network = self.head.network(reading.network.astype("float64"))
         else:
@@ -120,7 +126,7 @@ class TorchSource:
         end = _mean_loss(problem, network)
         family = self.own.recognised
         plain = any(abs(family.factor - c) < 1e-3 for c in PLAIN_FACTORS)
-        if self.head.exact and len(losses) > 1 and plain:
+        if self.head.exact and self.minimises_loss and len(losses) > 1 and plain:
             values = losses / family.factor
             if problem.classes is None:
                 values = GAUSSIAN_CONSTANT + values / 2
@@ -151,6 +157,7 @@ class _Rows:
     shape: tuple[int, ...]  # of one row, as the model takes it
     y: torch.Tensor
     table: Table | None
+    inputs: tuple[str, ...] = ()  # the names of the encoded columns of a table
 
 
 def torch_question(
@@ -171,7 +178,10 @@ def torch_question(
     fn = model_fn if model is None else (lambda: own_copy(model))
     X = input_tensor(rows.X).reshape(-1, *rows.shape)
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
+    _check_inputs(whole, rows)
     kind = output_kind(whole)
+    rows = replace(rows, y=_labels(rows.y, kind.n_units))
+    whole.y = whole.y_new = rows.y
     ours = loss is None
     if loss is None:
         whole.loss = loss = usual_loss(rows.y, kind).evaluate
@@ -189,7 +199,8 @@ def torch_question(
     recipe, activation = _recipe(own, reading)
     recipe = replace(recipe, weight_decay=_decay(recipe.weight_decay, own))
     plain = any(abs(own.recognised.factor - c) < 1e-3 for c in PLAIN_FACTORS)
-    exact = head.exact and reading.exact_shape and (plain or not recipe.weight_decay)
+    other = other_objective(own) if head.exact else ""
+    exact = head.exact and reading.exact_shape and (plain or not recipe.weight_decay) and not other
     uniform = reading.network is not None and len(set(reading.network.activations)) <= 1
     source = TorchSource(
         recipe=recipe,
@@ -197,12 +208,13 @@ def torch_question(
         repeats=not given,
         activation=activation,
         searchable=head.exact and reading.exact_shape and uniform,
-        notes=_notes(own, reading, head, uniform),
+        notes=_notes(own, reading, head, uniform) + ((other,) if other else ()),
         head=head,
         kind=kind,
         own=own,
         shape=rows.shape,
         shuffles=given or train_fn is None or not in_order(own),
+        minimises_loss=not other,
     )
     coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
     noted = replace(problem.table, notes=(*problem.table.notes, *source.notes))
@@ -243,10 +255,10 @@ def _check_arguments(model: Any, model_fn: Any, loss: Any, train_fn: Any) -> Non
 
 def _rows(data: Any, y: Any, seed: int, share: float) -> _Rows:
     if isinstance(data, Table):
-        if y is not None:
-            raise InvalidInput("got a Table and y; a Table holds its own target: leave y out.")
-        X = pose(data, Recipe(hidden=()), seed, share).raw_X
-        return _Rows(X, X.shape[1:], target_tensor(data.y), data)
+        table = own_table(data, y)
+        posed = pose(table, Recipe(hidden=()), seed, share)
+        X = posed.raw_X
+        return _Rows(X, X.shape[1:], target_tensor(table.y), table, posed.feature_names)
     if y is None:
         raise InvalidInput("got X and no y; give the targets as y.")
     numbers = data.detach().cpu().numpy() if isinstance(data, torch.Tensor) else np.asarray(data)
@@ -274,6 +286,14 @@ def _flat(y: Any) -> Any:
     return y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
 
 
+def _labels(y: torch.Tensor, n_units: int) -> torch.Tensor:
+    """Classes written as 0.0, 1.0, ... as whole numbers, where there are several outputs."""
+    if n_units < 2 or not y.is_floating_point() or y.numel() != len(y):
+        return y
+    whole = bool((y >= 0).all()) and bool((y == y.round()).all())
+    return y.to(torch.int64) if whole else y
+
+
 def _fitting(rows: _Rows, code: Code, ours: bool) -> torch.Tensor:
     """The targets as the loss takes them; with a table or no loss, in the shape of the outputs."""
     y, out = rows.y, code.outputs
@@ -297,6 +317,32 @@ def _table(rows: _Rows, y: torch.Tensor, head: Head) -> Table:
             "outputs; labels must be 0, 1, ... up to one less than the outputs."
         )
     return as_table(rows.X, codes, classes=[str(k) for k in range(head.classes)])
+
+
+def _check_inputs(code: Code, rows: _Rows) -> None:
+    """Tell of encoded columns where the model takes another number of inputs than there are."""
+    try:
+        code.outputs_of(code.fresh, code.X[:LOOKED_AT])
+    except InvalidInput:
+        taken = first_width(code.fresh)
+        if rows.table is None or taken in (None, len(rows.inputs)):
+            raise
+        raise InvalidInput(
+            f"the {len(rows.table.feature_names)} columns of the table were encoded into "
+            f"{len(rows.inputs)} inputs ({_some(rows.inputs)}), and the model takes {taken}; give "
+            f"it {len(rows.inputs)}, or leave columns out."
+        ) from None
+
+
+def first_width(module: nn.Module) -> int | None:
+    """The inputs that the first layer of a module takes, as far as it says so."""
+    widths = (getattr(part, "in_features", None) for part in module.modules())
+    return next((width for width in widths if isinstance(width, int)), None)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _check_table(problem: Problem, head: Head, rows: _Rows) -> None:

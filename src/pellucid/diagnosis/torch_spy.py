@@ -25,6 +25,8 @@ from .._shapes import Array
 
 MOST_BATCHES = 64
 """Batches whose rows are looked up."""
+MOST_CALLS = 3
+"""Calls of `backward` that are kept with the batch and the outputs before them."""
 SNAPSHOTS = 1.15
 """The parameters are kept at steps that grow by this factor."""
 
@@ -33,19 +35,35 @@ class Enough(BaseException):
     """Ends a training that was only looked at; no user's `except Exception` catches it."""
 
 
+@dataclass(frozen=True)
+class Called:
+    """A number that `backward` was called on, and the last forward before it."""
+
+    batch: torch.Tensor
+    outputs: torch.Tensor
+    value: float
+
+
 @dataclass
 class Seen:
-    """What one training did. `batches` are row numbers of the first batches, as far as found."""
+    """What one training did. `batches` are row numbers of the first batches, as far as found.
+
+    `decays` are the weight decays of all groups of parameters; `called` are the first numbers that
+    `backward` was called on.
+    """
 
     steps: int = 0
     optimizer: str = ""
     settings: dict[str, float] = field(default_factory=dict)
+    decays: set[float] = field(default_factory=set)
     optimised: set[int] = field(default_factory=set)
     sizes: list[int] = field(default_factory=list)
     batches: list[tuple[int, ...]] = field(default_factory=list)
     training_modes: set[bool] = field(default_factory=set)
     broadcasts: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
     losses: list[torch.Tensor] = field(default_factory=list)
+    called: list[Called] = field(default_factory=list)
+    forwarded: tuple[torch.Tensor, torch.Tensor] | None = None
     last_finite: dict[str, torch.Tensor] | None = None
 
     @property
@@ -79,11 +97,12 @@ def spying(
 ) -> Iterator[Seen]:
     """Watch what happens to `module` in this block; end it after `steps` updates, if given.
 
-    `closely` also looks at the shapes inside every loss. `rate` multiplies the learning rates, and
-    `more` names parameters that are added to the first optimizer.
+    `closely` also looks at the shapes inside every loss. `rate` multiplies the learning rate of
+    every step, whatever a schedule sets it to, and `more` names parameters that are added to the
+    first optimizer.
     """
     seen = Seen()
-    rows = _Rows(X)
+    rows = Rows(X)
     next_snapshot = [0]
 
     def forward(part: nn.Module, arguments: tuple[Any, ...]) -> None:
@@ -96,11 +115,17 @@ def spying(
             if len(seen.batches) < MOST_BATCHES:
                 seen.batches.append(rows.find(batch))
 
+    def after_forward(part: nn.Module, arguments: tuple[Any, ...], out: Any) -> None:
+        wanted = torch.is_grad_enabled() and len(seen.called) < MOST_CALLS
+        if wanted and arguments and all(_is_rows(v) for v in (arguments[0], out)):
+            seen.forwarded = arguments[0].detach().cpu().clone(), out.detach().cpu().clone()
+
     def before(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if seen.steps == 0 and not seen.optimizer:
             _describe(seen, optimizer)
         if id(optimizer) not in known:
             known[id(optimizer)] = optimizer
+            seen.decays |= {float(g.get("weight_decay", 0.0)) for g in optimizer.param_groups}
             if more and len(known) == 1:
                 held = {id(p) for group in optimizer.param_groups for p in group["params"]}
                 named = dict(module.named_parameters())
@@ -108,12 +133,13 @@ def spying(
                 if fresh:
                     optimizer.add_param_group({"params": fresh})
             seen.optimised |= {id(p) for g in optimizer.param_groups for p in g["params"]}
-            if rate != 1.0:
-                for group in optimizer.param_groups:
-                    group["lr"] = group["lr"] * rate
+        if rate != 1.0:
+            rates[id(optimizer)] = _scale_rates(optimizer, rate)
 
     def after(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         seen.steps += 1
+        for group, own_rate in rates.pop(id(optimizer), ()):
+            group["lr"] = own_rate
         if seen.steps >= next_snapshot[0]:
             next_snapshot[0] = int(seen.steps * SNAPSHOTS) + 1
             _keep_if_finite(seen, module)
@@ -121,11 +147,13 @@ def spying(
             raise Enough
 
     known: dict[int, torch.optim.Optimizer] = {}
+    rates: dict[int, list[tuple[dict[str, Any], Any]]] = {}
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")  # those of the user's own code
         hooks = (
             module.register_forward_pre_hook(forward),
+            module.register_forward_hook(after_forward),
             register_optimizer_step_pre_hook(before),
             register_optimizer_step_post_hook(after),
         )
@@ -146,6 +174,9 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
     def backward(self: torch.Tensor, *arguments: Any, **more: Any) -> Any:
         if self.numel() == 1 and len(seen.losses) < 1_000_000:
             seen.losses.append(self.detach().reshape(()))
+            if seen.forwarded is not None:
+                seen.called.append(Called(*seen.forwarded, float(self.detach())))
+                seen.forwarded = None
         return original(self, *arguments, **more)
 
     torch.Tensor.backward = backward  # type: ignore[method-assign]  # put back below
@@ -153,6 +184,18 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
         yield
     finally:
         torch.Tensor.backward = original  # type: ignore[method-assign]  # the original again
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.ndim > 0
+
+
+def _scale_rates(optimizer: torch.optim.Optimizer, rate: float) -> list[tuple[dict[str, Any], Any]]:
+    """Scale the rates for one step; the groups with the rates that a schedule goes on from."""
+    own = [(group, group["lr"]) for group in optimizer.param_groups if "lr" in group]
+    for group, own_rate in own:
+        group["lr"] = own_rate * rate
+    return own
 
 
 def _describe(seen: Seen, optimizer: torch.optim.Optimizer) -> None:
@@ -169,7 +212,7 @@ def _keep_if_finite(seen: Seen, module: nn.Module) -> None:
         seen.last_finite = state
 
 
-class _Rows:
+class Rows:
     """Finds rows of a tensor by their bytes; a row that occurs twice has no number."""
 
     def __init__(self, X: torch.Tensor):
@@ -180,6 +223,7 @@ class _Rows:
             self.known[key] = -1 if key in self.known else i
 
     def find(self, batch: torch.Tensor) -> tuple[int, ...]:
+        """The number of each row, -1 where it has none."""
         if batch.dtype != self.dtype:
             batch = batch.to(self.dtype)
         rows = batch.detach().cpu().numpy()

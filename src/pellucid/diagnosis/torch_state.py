@@ -3,7 +3,7 @@
 import copy
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,9 +22,7 @@ def global_state_kept() -> Iterator[None]:
         np.random.get_state(),  # noqa: NPY002  # the user's code may draw from it
         random.getstate(),
     )
-    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    anomaly = torch.is_anomaly_enabled()
-    deterministic = torch.are_deterministic_algorithms_enabled()
+    switches = [read() for read, _ in _SWITCHES]
     try:
         with (
             torch.random.fork_rng(devices=_cuda_devices()),
@@ -37,10 +35,37 @@ def global_state_kept() -> Iterator[None]:
         torch.set_rng_state(torch_state)
         np.random.set_state(numpy_state)  # noqa: NPY002  # as above
         random.setstate(python_state)
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(grad)
-        torch.autograd.set_detect_anomaly(anomaly)
-        torch.use_deterministic_algorithms(deterministic)
+        for (read, put_back), before in zip(_SWITCHES, switches, strict=True):
+            if read() != before:
+                put_back(before)
+
+
+def _cudnn() -> tuple[bool, bool]:
+    return torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark
+
+
+def _set_cudnn(flags: tuple[bool, bool]) -> None:
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = flags
+
+
+_SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.get_num_threads, torch.set_num_threads),
+    (
+        lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        lambda both: torch.autograd.set_detect_anomaly(*both),
+    ),
+    (
+        lambda: (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        lambda both: torch.use_deterministic_algorithms(both[0], warn_only=both[1]),
+    ),
+    (_cudnn, _set_cudnn),
+)
+"""torch's global switches: how each is read, and how it is set to what was read."""
 
 
 def seed_everything(seed: int) -> None:

@@ -1,6 +1,6 @@
 """Lower bounds on the training loss of every parameter vector of an architecture."""
 
-from .architecture import OUTPUT_ACTIVATIONS, Architecture
+from .architecture import OUTPUT_ACTIVATIONS, Architecture, is_named
 from .table import FLOORS, Floor, FloorFamily, find_floors
 
 __all__ = [
@@ -10,4 +10,5 @@ __all__ = [
     "Floor",
     "FloorFamily",
     "find_floors",
+    "is_named",
 ]

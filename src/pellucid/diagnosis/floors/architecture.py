@@ -16,6 +16,15 @@ numbers that the likelihood takes: logits, or the prediction of a regression.
 """
 
 
+def is_named(output: Activation) -> bool:
+    """Whether the name of an output activation says what it can give.
+
+    Not that of an elu below -1, nor of a hardtanh that leaves [-1, 1], such as ReLU6.
+    """
+    beyond = any(not -1.0 <= p <= 1.0 for p in output.parameters)
+    return not (beyond and output.name in ("elu", "hardtanh"))
+
+
 @dataclass(frozen=True)
 class Architecture:
     """Widths with inputs and outputs, one activation per hidden layer, and that of the outputs.
@@ -56,8 +65,7 @@ class Architecture:
         says nothing: an elu below -1, a hardtanh that leaves [-1, 1].
         """
         own = network.output_activation.name
-        beyond = any(not -1.0 <= p <= 1.0 for p in network.output_activation.parameters)
-        if beyond and own in ("elu", "hardtanh"):
+        if not is_named(network.output_activation):
             raise InvalidInput(
                 f"the output activation {network.output_activation} has no bounds here; its "
                 "parameters need to lie between -1 and 1."
