@@ -68,8 +68,8 @@ def _of_decay(seen: Seen) -> str:
 
 def _of_calls(code: Code) -> str:
     X = _told_apart(code.X)
-    calls = code.train(X=X, steps=CALLS).seen.called
-    calls = [call for call in calls if math.isfinite(call.value)]
+    seen = code.train(X=X, steps=CALLS).seen
+    calls = [call for call in seen.called if math.isfinite(call.value)]
     if not calls:
         return (
             "train_fn calls backward on no number that comes from a forward of your model: whether "
@@ -83,7 +83,7 @@ def _of_calls(code: Code) -> str:
                 "train_fn gives your model other rows than those of X: its objective is not the "
                 f"loss on X that is told here, and {NOTHING}"
             )
-        why = _disagreement(code, call, code.y[rows])
+        why = _disagreement(code, call, code.y[rows], seen.decays <= {0.0})
         if why:
             return why
     return ""
@@ -99,15 +99,21 @@ def _told_apart(X: torch.Tensor) -> torch.Tensor:
     return X + JITTER * torch.where(scale > 0, scale, torch.ones_like(scale)) * noise
 
 
-def _disagreement(code: Code, call: Called, y: torch.Tensor) -> str:
-    """A sentence where the loss of these outputs and targets is another number."""
+def _disagreement(code: Code, call: Called, y: torch.Tensor, free: bool) -> str:
+    """A sentence where the loss of these outputs and targets is another number.
+
+    Half of it, or the sum over the rows, has the same minima where the weights are `free` of decay.
+    """
     assert code.loss is not None
     targets = [y]
     if broadcasts(call.outputs.shape, y.shape):  # the shape gate tells of a loss that crosses them
         targets.append(y.reshape(call.outputs.shape))
     ours = [value_of(code.loss, call.outputs, target) for target in targets]
     known = [value for value in ours if value is not None]
-    if any(math.isclose(call.value, value, rel_tol=ROUNDING) for value in known):
+    n = float(len(y))
+    factors = (1.0, 0.5, 2.0, n, 1 / n, n / 2) if free else (1.0,)
+    same = (math.isclose(call.value, f * v, rel_tol=ROUNDING) for f in factors for v in known)
+    if any(same):
         return ""
     told = f"your loss of the same outputs is {known[0]:.6g}" if known else "your loss refuses them"
     return (

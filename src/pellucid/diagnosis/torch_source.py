@@ -158,6 +158,7 @@ class _Rows:
     y: torch.Tensor
     table: Table | None
     inputs: tuple[str, ...] = ()  # the names of the encoded columns of a table
+    targets: Array | None = None  # as they were given, where there is no table
 
 
 def torch_question(
@@ -279,7 +280,8 @@ def _rows(data: Any, y: Any, seed: int, share: float) -> _Rows:
         return _rows(as_table(X, targets), None, seed, share)
     if len(targets) != len(X):
         raise InvalidInput(f"X has {len(X)} rows and y has {len(targets)}; give one per row.")
-    return _Rows(X, numbers.shape[1:], target_tensor(targets), None)
+    exact = np.asarray(_flat(targets), dtype=np.float64)
+    return _Rows(X, numbers.shape[1:], target_tensor(targets), None, targets=exact)
 
 
 def _flat(y: Any) -> Any:
@@ -308,7 +310,8 @@ def _fitting(rows: _Rows, code: Code, ours: bool) -> torch.Tensor:
 def _table(rows: _Rows, y: torch.Tensor, head: Head) -> Table:
     """The rows as a table whose class k is the user's output k."""
     if head.classes is None:
-        return as_table(rows.X, y.double().reshape(len(y)).numpy(), task="regression")
+        assert rows.targets is not None
+        return as_table(rows.X, rows.targets.reshape(len(y)), task="regression")
     labels = y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.reshape(-1)
     codes = labels.to(torch.int64).numpy()
     if codes.min() < 0 or codes.max() >= head.classes:
