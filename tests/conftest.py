@@ -5,6 +5,7 @@ import signal
 
 import jaxtyping
 import pytest
+import references
 import typechecking
 from hypothesis import settings
 
@@ -105,3 +106,13 @@ def torch_losses(spec, outputs, y):
 def torch_oracle():
     """The function above, for test modules."""
     return torch_losses
+
+
+@pytest.fixture
+def reference(request):
+    """The reference values; the test must read all those that it answers for."""
+    read = set()
+    yield references.Recorded(references.VALUES, read)
+    file = request.path.relative_to(references.TESTS).as_posix()
+    never = references.never_read(f"{file}::{request.node.originalname}", read)
+    assert not never, "values that this test answers for and never read"
