@@ -22,6 +22,12 @@ settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50
 settings.load_profile("ci")
 
 
+@pytest.fixture(autouse=True)
+def checks_of_this_test():
+    """Types are checked as often in a test whether it runs first or last."""
+    typechecking.begin_test()
+
+
 @pytest.fixture
 def as_users_run():
     """Switch the type checks off: what a user's wrong argument meets is then our own message."""
