@@ -5,6 +5,7 @@ import signal
 
 import jaxtyping
 import pytest
+import references
 import typechecking
 from hypothesis import settings
 
@@ -19,6 +20,12 @@ jaxtyping.jaxtyped = typechecking.jaxtyped
 jaxtyping.install_import_hook("pellucid", "typechecking.check")
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ci")
+
+
+@pytest.fixture(autouse=True)
+def checks_of_this_test():
+    """Types are checked as often in a test whether it runs first or last."""
+    typechecking.begin_test()
 
 
 @pytest.fixture
@@ -105,3 +112,13 @@ def torch_losses(spec, outputs, y):
 def torch_oracle():
     """The function above, for test modules."""
     return torch_losses
+
+
+@pytest.fixture
+def reference(request):
+    """The reference values; the test must read all those that it answers for."""
+    read = set()
+    yield references.Recorded(references.VALUES, read)
+    file = request.path.relative_to(references.TESTS).as_posix()
+    never = references.never_read(f"{file}::{request.node.originalname}", read)
+    assert not never, "values that this test answers for and never read"

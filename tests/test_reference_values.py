@@ -1,120 +1,119 @@
-"""Every value of the file of reference values is compared by a test, or says why it is not.
+"""Every reference value is compared by one test, or says why by none; and those of sections 1 to 4.
 
-`data/reference_values.json` holds what the theory behind this project was checked against, by
-section. `data/reference_rules.toml` names the test of each part, or tells why a part has none: most
-of those are sentences, and a few values came from data or random numbers that are not given.
+`references.py` says how a test compares values; test_reference_regions.py has sections 5 to 10.
 """
 
-import ast
 import json
 import math
 import re
-import tomllib
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+import references
+from references import COMPARED, NOT_GIVEN, STATEMENTS, VALUES
+from walkthrough import lesson
 
 import pellucid
 from pellucid import Box
-from pellucid.constructions import CosineSum, approximate, interpolate
+from pellucid.constructions import CosineSum, approximate, interpolate, product, square
 from pellucid.regions import bounds
 
-TESTS = Path(__file__).parent
-R = json.loads((TESTS / "data" / "reference_values.json").read_text())
-OWN = "test_reference_values.py", "test_reference_regions.py"  # which read the values themselves
-RULES = tomllib.loads((TESTS / "data" / "reference_rules.toml").read_text())
-COMPARED, REASONS = RULES["compared"], RULES["reasons"]
-
-TOLERANCE = 2e-3  # relative: tests may hold a value with fewer digits
-COMMON = (0, 0.25, 0.5, 1)  # and small whole numbers: they stand in every file
+# ---- what happens to every value
 
 
-# ---- the walk
-
-
-def leaves(value, path=()):
-    """Every value with the keys that lead to it."""
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, below in items:
-            yield from leaves(below, (*path, str(key)))
-    else:
-        yield path, value
-
-
-def rule_of(path, rules):
-    """The longest rule whose keys begin the path."""
-    found = [
-        rule
-        for rule in rules
-        if len(parts := rule.split(" > ")) <= len(path)
-        and all(part in ("*", key) for part, key in zip(parts, path, strict=False))
-    ]
-    return max(found, key=lambda rule: len(rule.split(" > ")), default=None)
-
-
-@cache
-def numbers_of(file):
-    """All numbers that are written in a file."""
-    words = re.findall(r"\d+(?:_\d+)*(?:\.\d+)?(?:e-?\d+)?", (TESTS / file).read_text())
-    return np.array(sorted({float(word.replace("_", "")) for word in words}))
-
-
-@cache
-def functions_of(file):
-    tree = ast.parse((TESTS / file).read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+def unaccounted(values):
+    """Values that are not accounted for exactly once, and compared ones that their test lacks."""
+    wrong = []
+    for path, value in references.leaves(values):
+        tests = references.tests_of(path)
+        reasons = [r for r in (*STATEMENTS, *NOT_GIVEN) if references.follows(path, r)]
+        if len(tests) + len(reasons) != 1:
+            wrong.append((path, value, tests + reasons))
+        elif tests and not (
+            references.reads_values(tests[0]) or references.is_written_in(value, tests[0])
+        ):
+            wrong.append((path, value, f"not in {tests[0]}"))
+    return wrong
 
 
 def test_every_value_is_compared_or_says_why_not():
-    used, nowhere = set(), []
-    for path, value in leaves(R):
-        compared, reason = rule_of(path, COMPARED), rule_of(path, REASONS)
-        longer = max((compared, reason), key=lambda rule: len((rule or "").split(" > ")))
-        if reason is not None and longer == reason:
-            used.add(reason)
-        elif compared is not None:
-            used.add(compared)
-            if not stands_in(value, COMPARED[compared].partition("::")[0]):
-                nowhere.append((path, value, COMPARED[compared]))
-        else:
-            nowhere.append((path, value, "no rule"))
-    assert not nowhere
-    assert used == {*COMPARED, *REASONS}, "rules that no value follows"
+    assert not unaccounted(VALUES)
+    paths = [path for path, _ in references.leaves(VALUES)]
+    rules = [*STATEMENTS, *NOT_GIVEN, *(rule for rules in COMPARED.values() for rule in rules)]
+    idle = [rule for rule in rules if not any(references.follows(path, rule) for path in paths)]
+    assert not idle, "rules that no value follows"
 
 
-def stands_in(value, file):
-    """Whether a test file holds a number; this one reads all of them from the file itself."""
-    if file in OWN or not isinstance(value, int | float) or isinstance(value, bool):
-        return True
-    v = abs(value)
-    if v in COMMON or (v == int(v) and v < 100):
-        return True
-    return bool((np.abs(numbers_of(file) - v) <= TOLERANCE * v).any())
+def test_a_new_value_is_accounted_for_by_nothing():
+    c03 = VALUES["c03"]
+    assert unaccounted({"c99": 1.5}) == [(("c99",), 1.5, [])]
+    assert unaccounted({"c03": {**c03, "gelu_third": 0.5}})
+    table = {**c03["table"], "9": {"tanh": 0.99}}
+    assert unaccounted({"c03": {**c03, "table": table}})
+    assert unaccounted({"c03": {**c03, "gelu_min": -c03["gelu_min"]}})  # the sign counts
 
 
-@pytest.mark.parametrize("rules", [COMPARED, REASONS], ids=["compared", "reasons"])
-def test_the_tests_that_are_named_are_there(rules):
-    for text in rules.values():
-        for file, name in re.findall(r"([\w/]+\.py)(?:::(\w+))?", text):
-            assert (TESTS / file).exists(), file
-            assert not name or name in functions_of(file), (file, name)
+def test_the_tests_that_are_named_are_there():
+    named = [*COMPARED]
+    for reason in (*STATEMENTS.values(), *NOT_GIVEN.values()):
+        named += re.findall(r"[\w/]+\.py\S*", reason)
+    for test in named:
+        file, _, name = test.partition("::")
+        assert name.startswith("test_"), test
+        assert name in references.functions_of(file), test
+    assert all(".py::test_" in reason for reason in STATEMENTS.values())
+
+
+def test_reads_are_noted_by_leaf():
+    read = set()
+    values = references.Recorded({"a": {"b": 1, "c": [2, {"d": 3}]}, "e": 4}, read)
+    assert values["a"]["c"][0] == 2
+    assert read == {("a", "c", "0")}
+    assert dict(values["a"])["b"] == 1
+    assert read == {("a", "c", "0"), ("a", "b")}
+    test = "test_reference_values.py::test_the_lesson"
+    missed = references.never_read(test, {("c01", "loss")})
+    assert ("c01", "dx", "3") in missed
+    assert ("c01", "loss") not in missed
 
 
 # ---- section 1 and 2
 
 
-def test_rounded_slopes_of_the_lesson():
+def test_the_lesson(reference):
+    """Forward and backward pass of its 4-3-3 network, in row notation."""
+    known, net, x = reference["c01"], lesson.network(), np.array([lesson.X])
+    forward, step = net.forward(x), net.backward(x, [lesson.Y], "categorical")
+    dz, da = step.delta[1], step.delta[0]
+    for name, value in {
+        "a": forward.z[0][0],
+        "h": forward.h[0][0],
+        "z": forward.z[1][0],
+        "p": np.exp(forward.z[1][0] - known["logsumexp"]),
+        "loss": step.loss,
+        "dz": dz[0],
+        "dW2": step.weight_gradients[1].T,
+        "db2": step.bias_gradients[1],
+        "dh": (dz @ net.weights[1])[0],
+        "da": da[0],
+        "dW1": step.weight_gradients[0].T,
+        "db1": step.bias_gradients[0],
+        "dx": step.input_gradient[0],
+    }.items():
+        np.testing.assert_allclose(value, known[name], atol=1e-9, err_msg=name)
+    assert step.loss + net(x)[0, lesson.Y] == pytest.approx(known["logsumexp"], rel=1e-12)
+
+
+def test_rounded_slopes_of_the_lesson(reference):
     """From rounded logits' slopes the third digit of the sums is a tie."""
     W2 = np.array([[1, 0, -0.5], [0.5, 1, 0], [-1, 0.5, 1]])
-    found = W2 @ np.round(R["c01"]["dz"], 3)
-    np.testing.assert_allclose(found, R["c01"]["dh_if_rounded_dz_is_used"], atol=1e-12)
+    found = W2 @ np.round(reference["c01"]["dz"], 3)
+    np.testing.assert_allclose(found, reference["c01"]["dh_if_rounded_dz_is_used"], atol=1e-12)
 
 
-def test_parameter_counts():
-    for widths, count in R["c01"]["param_counts"].items():
+def test_parameter_counts(reference):
+    for widths, count in reference["c01"]["param_counts"].items():
         assert pellucid.initialize(json.loads(widths)).n_parameters == count
 
 
@@ -136,8 +135,8 @@ def error_of_equal_cells(N):
     return np.abs(np.interp(x, t, seed_target(t)) - seed_target(x)).max()
 
 
-def test_printed_errors_of_interpolating_networks():
-    for N, row in R["c02"]["interpolating_network"].items():
+def test_printed_errors_of_interpolating_networks(reference):
+    for N, row in reference["c02"]["interpolating_network"].items():
         error, bound = error_of_equal_cells(int(N)), math.pi**2 / (2 * int(N) ** 2)
         steepest = 4 * math.pi**2
         built = interpolate(seed_target, (0, 1), n_units=int(N), second_derivative_bound=steepest)
@@ -145,19 +144,19 @@ def test_printed_errors_of_interpolating_networks():
         assert row == {"error": f"{error:.2e}", "bound": f"{bound:.2e}"}
 
 
-def test_printed_pieces_are_rounded_ones():
-    for k, row in R["c02"]["count_pieces"].items():
-        exact = R["c06"]["seed_random_nets_exact"][k]
+def test_printed_pieces_are_rounded_ones(reference):
+    for k, row in reference["c02"]["count_pieces"].items():
+        exact = reference["c06"]["seed_random_nets_exact"][k]
         assert row["units"] == 2 * int(k)
-        assert row["sawtooth"] == R["c05"]["sawtooth_counts"][k]["pieces01"]
+        assert row["sawtooth"] == reference["c05"]["sawtooth_counts"][k]["pieces01"]
         assert row["one_layer_at_most"] == bounds.most_on_a_line([row["units"]])
         assert row["random_mean"] == pytest.approx(exact["exact_mean"], abs=0.0501)
         assert row["random_max"] == exact["exact_max"]
 
 
-def test_printed_accuracies_are_rounded_ones():
-    counts = R["c02b_spirals_sensitivity"][0]["counts"]
-    for hidden, row in R["c02"]["spirals"].items():
+def test_printed_accuracies_are_rounded_ones(reference):
+    counts = reference["c02b_spirals_sensitivity"][0]["counts"]
+    for hidden, row in reference["c02"]["spirals"].items():
         assert row["accuracies"] == [float(f"{n / 4000:.2f}") for n in counts[hidden]]
         net = pellucid.initialize([2, *json.loads(hidden), 2])
         assert row["parameters"] == net.n_parameters
@@ -166,66 +165,91 @@ def test_printed_accuracies_are_rounded_ones():
 # ---- section 3 and 4
 
 
-def test_the_steepest_point_of_gelu():
-    where = R["c03"]["gelu_dmax_at"]
+def test_the_steepest_point_of_gelu(reference):
+    where = reference["c03"]["gelu_dmax_at"]
     assert where == pytest.approx(math.sqrt(2), rel=1e-9)
     gelu = pellucid.network.as_activation("gelu")
     z = where + np.array([-1e-3, 0, 1e-3])
     assert gelu.derivative(z).argmax() == 1
-    assert gelu.derivative(z)[1] == pytest.approx(R["c03"]["gelu_dmax"], rel=1e-12)
+    assert gelu.derivative(z)[1] == pytest.approx(reference["c03"]["gelu_dmax"], rel=1e-12)
 
 
-def test_bounds_of_equal_cells():
-    for N, row in R["c04"]["uniform_seed_target"].items():
+def test_bounds_of_equal_cells(reference):
+    for N, row in reference["c04"]["uniform_seed_target"].items():
         assert row["bound"] == pytest.approx(math.pi**2 / (2 * int(N) ** 2), rel=1e-12)
         assert row["err"] == pytest.approx(error_of_equal_cells(int(N)), rel=1e-6)
         assert row["ratio"] == pytest.approx(row["err"] / row["bound"], rel=1e-12)
 
 
-def test_errors_times_the_square_of_units():
-    for N, row in R["c04"]["adaptive_seed_target"].items():
+def test_errors_times_the_square_of_units(reference):
+    for N, row in reference["c04"]["adaptive_seed_target"].items():
         assert row["N2err"] == pytest.approx(int(N) ** 2 * row["err"], rel=1e-12)
-    for eps, row in R["c04b"]["greedy_adaptive_seed_target"].items():
+    for eps, row in reference["c04b"]["greedy_adaptive_seed_target"].items():
         assert row["N2eps"] == pytest.approx(row["N"] ** 2 * float(eps), rel=1e-12)
 
 
-def test_equal_cells_of_the_square_root():
-    for N, row in R["c04"]["sqrt_target"].items():
+def test_equal_cells_of_the_square_root(reference):
+    for N, row in reference["c04"]["sqrt_target"].items():
         assert row["uniform"] == pytest.approx(math.sqrt(1 / int(N)) / 4, rel=1e-9)
 
 
-def test_random_steps_fall_as_one_over_their_number():
-    """Means over few draws whose stream is not given: they are below the bound, and fall as it."""
-    rows = R["c04"]["maurey_cos"]
-    N = np.array([int(n) for n in rows])
-    means, limits = (np.array([row[k] for row in rows.values()]) for k in ("mean", "barron_bound"))
-    np.testing.assert_allclose(limits, (2 * math.pi) ** 2 / N, rtol=1e-12)
-    assert (means < limits).all()
-    # cos(pi x) by steps at places drawn from |f'| / 4: variance (4 V(x) - (f(x) - f(-1))^2) / N,
-    # V the variation up to x; the mean over x is (4 * 2 - 3/2) / N
-    assert ((means * N / 6.5 > 0.5) & (means * N / 6.5 < 2)).all()
-    rng, x, draws = np.random.default_rng(0), np.linspace(-1, 1, 101), 2000
-    t = np.arccos(1 - 2 * rng.random((draws, 10, 1))) / np.pi - (rng.random((draws, 10, 1)) < 0.5)
-    f = -1 + 4 / 10 * (np.where(t < 0, 1, -1) * (x > t)).sum(axis=1)
-    assert ((f - np.cos(np.pi * x)) ** 2).mean() == pytest.approx(6.5 / 10, rel=0.1)
+def test_random_steps_fall_as_one_over_their_number(reference):
+    """Means over few draws whose stream is not given lie among those of single draws of ours."""
+    rng, x = np.random.default_rng(0), np.linspace(-1, 1, 101)
+    for key, row in reference["c04"]["maurey_cos"].items():
+        N = int(key)
+        assert row["barron_bound"] == pytest.approx((2 * math.pi) ** 2 / N, rel=1e-12)
+        # cos(pi x) by steps at places drawn from |f'| / 4: (4 V(x) - (f(x) - f(-1))^2) / N is the
+        # variance, V the variation up to x; the mean over x is (4 * 2 - 3/2) / N
+        errors = []
+        for _ in range(200):
+            t = np.arccos(1 - 2 * rng.random((N, 1))) / np.pi - (rng.random((N, 1)) < 0.5)
+            f = -1 + 4 / N * (np.where(t < 0, 1, -1) * (x > t)).sum(axis=0)
+            errors.append(((f - np.cos(np.pi * x)) ** 2).mean())
+        assert np.mean(errors) == pytest.approx(6.5 / N, abs=4 * np.std(errors) / math.sqrt(200))
+        assert row["mean"] == pytest.approx(6.5 / N, abs=np.std(errors))
 
 
-def test_errors_on_triangles():
+def test_errors_on_triangles(reference):
     """sin(2 x) cos(3 y) at the first 20,000 points of NumPy's default generator, seed 0."""
 
     def f(x):
         return np.sin(2 * x[:, 0]) * np.cos(3 * x[:, 1])
 
     x = np.random.default_rng(0).random((20_000, 2))
-    for N, row in R["c04b"]["kuhn2_net"].items():
+    for N, row in reference["c04b"]["kuhn2_net"].items():
         built = approximate(f, Box([0, 0], [1, 1]), n_cells=int(N), hessian_bound=9)
         assert built.certificate.bound == pytest.approx(row["bound"], rel=1e-6)
         assert np.abs(built(x)[:, 0] - f(x)).max() == pytest.approx(row["err"], abs=1e-12)
 
 
-def test_errors_of_ridges():
+def test_balanced_cells_are_no_more_than_greedy_ones(reference):
+    """The sheet's cells are filled one by one from the left; ours share the error."""
+    for eps, row in reference["c04b"]["greedy_adaptive_seed_target"].items():
+        built = interpolate(seed_target, (0, 1), float(eps), knots="balanced")
+        assert row["N"] - built.network.hidden[0] == (1 if eps == "0.001" else 0)
+
+
+def test_products_of_two_and_of_three_squares(reference):
+    """x y from squares of |x + y| / 2 and |x - y| / 2, or of |x + y| / 2, |x| / 2 and |y| / 2."""
+    for m, row in reference["c04"]["product_err"].items():
+        built, one = product(int(m)), square(int(m))
+        t = np.arange(-8, 9) / 2 ** (int(m) + 1)  # with the middles of the squares' cells
+        x, y = (grid.ravel() for grid in np.meshgrid(t[np.abs(t) <= 1], t[np.abs(t) <= 1]))
+
+        def half_squared(v, one=one):
+            return one(np.abs(v)[:, None] / 2)[:, 0]
+
+        two = built(np.stack([x, y], axis=1))[:, 0]
+        three = 2 * (half_squared(x + y) - half_squared(x) - half_squared(y))
+        assert np.abs(two - x * y).max() == row["two_square"] == row["bound2"]
+        assert np.abs(three - x * y).max() == row["three_square"] == row["bound3"]
+        assert built.certificate.bound == row["bound2"]
+
+
+def test_errors_of_ridges(reference):
     """The frequencies are not given; other points see 2 % more of the same bound."""
-    f, row = CosineSum([1, 0.5, 0.1], [[1, 2], [3, -1], [0, 1]]), R["c04c"]["ridge"]
+    f, row = CosineSum([1, 0.5, 0.1], [[1, 2], [3, -1], [0, 1]]), reference["c04c"]["ridge"]
     built = approximate(f, Box([0, 0], [1, 1]), n_cells=40)
     assert sum(built.network.hidden) == row["units"]
     assert built.certificate.bound == pytest.approx(row["bound"], rel=1e-9)
@@ -233,19 +257,21 @@ def test_errors_of_ridges():
     assert np.abs(built(x)[:, 0] - f(x)).max() == pytest.approx(row["err"], rel=0.03)
 
 
-def test_one_layer_fits_a_hat_inside_and_not_outside():
-    """Its random units are not given: another draw is as good inside and as bad outside."""
-    row, rng = R["c04c"]["hat_fit_one_layer"], np.random.default_rng(0)
+def test_one_layer_fits_a_hat_inside_and_not_outside(reference):
+    """Its random units are not given: it fits as well as other draws, and none fits outside."""
+    row, rng, rmse = reference["c04c"]["hat_fit_one_layer"], np.random.default_rng(0), []
 
     def hat(x):
         y = np.concatenate([2 * x, np.zeros((len(x), 1))], axis=1)
         return np.maximum(1 - (y.max(axis=1) - y.min(axis=1)), 0)
 
-    w, b = rng.normal(size=(300, 2)), rng.normal(size=300)
-    inside, outside = rng.uniform(-1, 1, (4000, 2)), rng.uniform(-4, 4, (4000, 2))
-    outside = outside[np.abs(outside).max(axis=1) > 1]
-    a = np.linalg.lstsq(np.maximum(inside @ w.T + b, 0), hat(inside), rcond=None)[0]
-    rmse = math.sqrt(np.mean((np.maximum(inside @ w.T + b, 0) @ a - hat(inside)) ** 2))
-    largest = np.abs(np.maximum(outside @ w.T + b, 0) @ a).max()
-    for found, expected in ((rmse, row["inside_rmse"]), (largest, row["outside_max"])):
-        assert 1 / 5 < found / expected < 5
+    for _ in range(12):
+        w, b = rng.normal(size=(300, 2)), rng.normal(size=300)
+        inside, outside = rng.uniform(-1, 1, (1500, 2)), rng.uniform(-4, 4, (4000, 2))
+        features = np.maximum(inside @ w.T + b, 0)
+        a = np.linalg.lstsq(features, hat(inside), rcond=None)[0]
+        rmse.append(math.sqrt(np.mean((features @ a - hat(inside)) ** 2)))
+        outside = outside[np.abs(outside).max(axis=1) > 1]  # where the hat is at most 1/2
+        assert np.abs(np.maximum(outside @ w.T + b, 0) @ a).max() > 2
+    assert row["inside_rmse"] == pytest.approx(np.mean(rmse), abs=3 * np.std(rmse))
+    assert row["outside_max"] > 2

@@ -1,7 +1,8 @@
 """The type checker of the test session: beartype, where a whole number is a float (PEP 484).
 
 A check of shapes and types takes longer than most of the functions that it is for. So each function
-is checked at its first `FULLY` calls in a process, and from then on at one call in `ONE_IN`.
+is checked at its first `FULLY` calls in every test, and from then on at one call in `ONE_IN`:
+what is checked in a test does not depend on the tests before it.
 """
 
 import functools
@@ -13,18 +14,27 @@ import jaxtyping
 from beartype import BeartypeConf, beartype
 
 check = beartype(conf=BeartypeConf(is_pep484_tower=True))
-FULLY, ONE_IN = 300, 25
+FULLY, ONE_IN = 10, 25
 _jaxtyped = jaxtyping.jaxtyped
+_test = 0
+
+
+def begin_test() -> None:
+    """Count calls anew."""
+    global _test
+    _test += 1
 
 
 def often_enough(checked: Callable, plain: Callable) -> Callable:
-    """`checked` for the first calls and some of the later ones, else `plain`."""
-    calls = 0
+    """`checked` for the first calls of a test and some of the later ones, else `plain`."""
+    calls, counted_in = 0, _test
 
     @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        nonlocal calls
+        nonlocal calls, counted_in
+        if counted_in != _test:
+            calls, counted_in = 0, _test
         calls += 1
         if calls > FULLY and calls % ONE_IN:
             return plain(*args, **kwargs)

@@ -44,7 +44,8 @@ def linearly_separable(n):
     return {tuple(map(int, region.pattern)) for region in regions}
 
 
-def test_separable_functions_of_three_bits():
+def test_separable_functions_of_two_and_three_bits():
+    assert len(linearly_separable(2)) == 14
     assert len(linearly_separable(3)) == 104
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from pellucid.datasets import load_dataset
 
@@ -95,13 +96,18 @@ def test_the_spirals_need_four_units():
     assert most - 1 == 4
 
 
-def test_the_chapters_sample_of_the_spirals():
+def test_the_chapters_sample_of_the_spirals(reference):
+    known = reference["c10"]["seed_spirals_train"]
     table = load_dataset("spirals", n=600, seed=0)
-    assert int(table.y.sum()) == 302
-    assert table.X[0] == pytest.approx([0.2803467392600072, 0.7385379945565873])
+    assert int(table.y.sum()) == known["class1"]
+    assert table.X[0] == pytest.approx(known["first_row"])
     squares = np.square(table.X[:, None] - table.X[None]).sum(axis=-1)
     np.fill_diagonal(squares, np.inf)
-    assert int((table.y != table.y[squares.argmin(axis=1)]).sum()) == 2
+    assert int((table.y != table.y[squares.argmin(axis=1)]).sum()) == known["nn_label_conflict"]
+    signed = np.where(table.y, -1, 1)[:, None] * np.column_stack([table.X, np.ones(600)])
+    found = linprog(np.zeros(3), signed, -np.ones(600), bounds=[(None, None)] * 3)
+    assert (found.status == 0) == known["linearly_separable"]
+    assert found.status in (0, 2)  # 2: no line has all rows on their sides
 
 
 def test_the_chapters_sample_is_not_linearly_separable():

@@ -1,10 +1,12 @@
 """The decision, over a table of synthetic numbers: no training, no data."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
 
+from pellucid.diagnosis import wording
 from pellucid.diagnosis.alarms import Alarm
 from pellucid.diagnosis.causes import causes
 from pellucid.diagnosis.decision import (
@@ -417,11 +419,29 @@ def test_overfitting_says_nothing_of_a_search_for_better_parameters():
 
 def test_large_shares_are_told_as_multiples():
     told = texts(judge(replace(BASE, **LEARNED, held_out_excess=Margin(11.2, 1.0))))
-    assert "11.2 ± 1 nats higher than that of gradient boosting (14 times the gap" in told
+    assert (
+        "11.2 ± 1 nats higher than that of gradient boosting (14 times what it gains over" in told
+    )
 
 
-def test_the_gap_is_named_and_the_gaussian_constant_explained():
-    assert "this gain is called the gap below" in texts(judge(BASE))
+def test_shares_are_told_without_a_word_of_our_own():
+    told = [texts(judge(case[0])) for case in CASES.values()]
+    assert any("a tenth of what gradient boosting gains over the constant" in t for t in told)
+    assert not any(re.search(r"\bgaps?\b", text) for text in told)
+
+
+@pytest.mark.parametrize(
+    ("n", "these"), [(1, "1 brings the training loss"), (2, "2 bring the training loss")]
+)
+def test_words_agree_with_their_numbers(n, these):
+    e = replace(BASE, n_networks=23, n_same=1, n_reached=n)
+    assert wording.shape_suffices(e).startswith(f"Of 23 runs of your architecture, {these}")
+    assert wording.no_better_parameters(e).startswith("In 1 run of the same architecture")
+    assert wording.counted(1200, "class", "classes") == "1,200 classes"
+
+
+def test_the_gain_is_named_and_the_gaussian_constant_explained():
+    assert "gains 0.8 ± 0.05 nats over the constant prediction" in texts(judge(BASE))
     assert "0.919" not in texts(judge(BASE))
     assert "0.919 is the constant" in texts(judge(replace(BASE, score_name="R2")))
 

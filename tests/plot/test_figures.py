@@ -61,9 +61,9 @@ def test_the_waterfall_tells_every_step_and_what_it_changes():
     verdict = replace(VERDICTS["spirals"](), waterfall=STEPS)
     written = texts(plot.waterfall(verdict))
     assert [text.split(":")[0] for text in written[:6]] == [step.name for step in STEPS]
-    assert "−71 % of the gap" in written[1]  # (0.693 - 0.3) / (0.693 - 0.142)
+    assert "−71 % of the reference's gain" in written[1]  # (0.693 - 0.3) / (0.693 - 0.142)
     assert "no change" in written[2]
-    assert "+18 % of the gap" in written[3]
+    assert "+18 % of the reference's gain" in written[3]
     svg = plot.to_svg(plot.waterfall(verdict), "Waterfall", "steps")
     assert svg == plot.to_svg(plot.waterfall(verdict), "Waterfall", "steps")
 

@@ -12,6 +12,21 @@ def on_square(seed, d_out=1):
     return linear_regions(initialize([2, 6, d_out], seed=seed), SQUARE)
 
 
+@pytest.mark.parametrize("sides", [(1, 1), (2, 1), (1, 2), (20, 1), (1, 20), (1e6, 1)])
+def test_however_flat_the_box_is_the_picture_can_be_read(sides):
+    one = linear_regions(initialize([2, 6, 1], seed=0), Box([0, 0], sides))
+    for figure in (plot.linear_regions(one), plot.region_panels([one, one], ["a", "b"])):
+        figure.draw_without_rendering()
+        width, height = figure.get_size_inches()
+        assert 0.4 <= height / width * len(figure.axes) <= 3
+        for ax in figure.axes:
+            box = ax.get_window_extent()
+            assert 1 / 2.6 <= box.height / box.width <= 2.6
+            assert box.height * box.width >= 0.3 * figure.bbox.height * figure.bbox.width / len(
+                figure.axes
+            )
+
+
 def annotations(ax):
     return [text.get_text() for text in ax.texts]
 

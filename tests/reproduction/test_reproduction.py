@@ -1,6 +1,7 @@
 """Everything in the table is computed, agrees, and draws the figures that the chapters have."""
 
 import dataclasses
+import subprocess
 import sys
 from collections import Counter
 
@@ -11,7 +12,7 @@ from pellucid import InvalidInput, Network, reproduction
 from pellucid.cli import run
 from pellucid.reproduction import ITEMS, Expected, Item, Outcome, captions, expected_rows
 from pellucid.reproduction.pieces import grid_intervals, linear_network_count, on_unit_interval
-from pellucid.reproduction.reproduce import rows_of
+from pellucid.reproduction.reproduce import chosen, rows_of
 from pellucid.reproduction.rows import compare, written
 
 NOTED = {
@@ -211,6 +212,29 @@ def test_the_command_prints_the_table_and_says_yes(capsys, tmp_path):
     assert "6 of 6 rows agree, 2 of them with a correction" in out
     assert "[1] The k-fold sawtooth has k hidden layers" in out
     assert "3 files in" in out
+
+
+def test_a_line_in_a_pipe_tells_what_is_being_computed(tmp_path):
+    """Each comes before its work: a reader of the pipe sees that the command is alive."""
+    program = (
+        "import dataclasses, sys\n"
+        "from pellucid import reproduction\n"
+        "from pellucid.cli import main\n"
+        "item = reproduction.ITEMS['averaging']\n"
+        "wait = lambda: [sys.stdin.readline(), item.run()][1]\n"
+        "reproduction.ITEMS['averaging'] = dataclasses.replace(item, run=wait)\n"
+        "sys.argv = ['pellucid', 'reproduce', 'averaging', 'tents']\n"
+        "main()\n"
+    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", program], text=True, **pipes) as command:
+        order = [item.name for item in chosen(["averaging", "tents"])]
+        told = [command.stderr.readline() for _ in range(order.index("averaging") + 1)]
+        out, rest = command.communicate("go on\n", timeout=300)
+    told += rest.splitlines(keepends=True)
+    assert told == [f"{i} of 2: {ITEMS[name].title}\n" for i, name in enumerate(order, 1)]
+    assert "of 2:" not in out
+    assert command.returncode == 0
 
 
 def test_the_command_fails_where_a_row_disagrees(capsys, monkeypatch):

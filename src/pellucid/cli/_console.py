@@ -48,14 +48,15 @@ def print_table(
 
 @contextmanager
 def progress_bar(
-    description: str, quiet: bool = False, remaining: bool = False
+    description: str, quiet: bool = False, remaining: bool = False, lines: bool = False
 ) -> Iterator[Callable[..., Any] | None]:
     """Yield a function of (done, total, what), drawn on a terminal; None where there is none.
 
-    `remaining` shows the time left as well.
+    `remaining` shows the time left as well. With `lines` it prints a line for each call instead of
+    None where there is no terminal, on standard error and at once.
     """
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield _progress_line if lines and not quiet else None
         return
     from rich.console import Console
     from rich.progress import (
@@ -77,3 +78,7 @@ def progress_bar(
             bar.update(task, completed=done, total=total, description=visible(what))
 
         yield show
+
+
+def _progress_line(done: float, total: float, what: str) -> None:
+    print(f"{done + 1:.0f} of {total:.0f}: {visible(what)}", file=sys.stderr, flush=True)

@@ -38,6 +38,7 @@ def reproduce(
     One line for each number: printed in the chapter, computed, and whether both agree. Numbers in
     brackets are notes where the wording of a chapter needs a correction: "corrected" is what then
     is computed as it should be. Exit code 1 if a line disagrees. Without --out no figure is drawn.
+    What is being computed is told on standard error: the lines themselves come at the end.
 
     Example: pellucid reproduce interpolation spirals --out figures
     """
@@ -52,11 +53,11 @@ def reproduce(
         _list(screen)
         return 0
     if out is None:
-        with progress_bar("reproducing") as progress:
+        with progress_bar("reproducing", lines=True) as progress:
             found = run(*(item.name for item in items), progress=progress)
     else:
         _check_places(out, items)
-        with made_folder(out), progress_bar("reproducing") as progress:
+        with made_folder(out), progress_bar("reproducing", lines=True) as progress:
             found = run(*(item.name for item in items), out=out, progress=progress)
     notes: list[str] = []
     for item in items:

@@ -2,7 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from .wording import against, capital, differs, nats, number, rounded, score, share
+from .wording import (
+    against,
+    agreeing,
+    capital,
+    counted,
+    differs,
+    nats,
+    number,
+    rounded,
+    score,
+    share,
+    tenth,
+)
 
 if TYPE_CHECKING:
     from .alarms import Alarm
@@ -87,8 +99,8 @@ def seeds_diverged(e: "Evidence") -> str:
     """How many seeds of the user's recipe diverged."""
     assert e.seeds is not None
     return (
-        f"Of {e.seeds.n} seeds of your recipe, {e.n_diverged} diverged: their loss became infinite "
-        "or NaN."
+        f"Of {counted(e.seeds.n, 'seed')} of your recipe, {e.n_diverged} diverged: "
+        f"{agreeing(e.n_diverged, 'its', 'their')} loss became infinite or NaN."
     )
 
 
@@ -98,8 +110,8 @@ def bound(e: "Evidence", certainty: str) -> str:
     check = "the checker computed the bound again and accepts"
     if certainty != "proved":
         check = f"the checker did not accept it ({e.bound.reason or 'it was not asked'})"
-    above = share(e, e.bound.value - e.reference)
-    return f"{capital(e.bound.sentence)}; that is {above} above {e.reference_name}; {check}."
+    above = share(e, e.bound.value - e.reference, "it")
+    return f"{capital(e.bound.sentence)}; that is above {e.reference_name} by {above}; {check}."
 
 
 def limit(e: "Evidence") -> str:
@@ -117,7 +129,7 @@ def what_would_tell(e: "Evidence", overconfident: bool) -> str:
         how += " and the classes about as often right; the probabilities may be too extreme"
     return (
         f"{how}. The interval of the held-out loss is too wide to tell a fit from overfitting: two "
-        f"standard errors are {nats(e.held_out_excess.noise)}, a tenth of the gap is "
+        f"standard errors are {nats(e.held_out_excess.noise)}, {tenth(e)} is "
         f"{nats(e.tolerance)}; about {number(times)} times as many held-out rows would do."
     )
 

@@ -12,6 +12,7 @@ from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from ..network import Activation, Network, as_activation, initialize
 from ..network.passes import ForwardPass
+from .wording import counted
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu", "gelu")
 SCHEMES = ("torch", "glorot_normal", "he_normal")
@@ -75,7 +76,7 @@ class Flow:
         draws, layers = self.gradient_norm.shape
         return (
             f"Flow({self.activation}, {self.scheme}: gradient x {self.factor_per_layer:.3g} per "
-            f"layer down, {layers} hidden layers, {draws} draw{'s' if draws != 1 else ''})"
+            f"layer down, {counted(layers, 'hidden layer')}, {counted(draws, 'draw')})"
         )
 
 
@@ -114,7 +115,7 @@ class GradientFlow:
     def __repr__(self) -> str:
         layers = self.flows[0].gradient_norm.shape[1]
         n = len(self)
-        return f"GradientFlow({n} flow{'s' if n != 1 else ''}, {layers} hidden layers)"
+        return f"GradientFlow({counted(n, 'flow')}, {counted(layers, 'hidden layer')})"
 
 
 def _frame(flow: Flow) -> Any:

@@ -174,7 +174,7 @@ def _verdict(investigation: Investigation) -> Verdict:
     statements = judgement.statements
     open_ended = judgement.kind not in ("fits", "data limit") and not lab.stopped
     if fix is None and open_ended and not is_advised(judgement.kind, evidence):
-        statements = (*statements, Statement(wording.no_fix(judgement.kind), "likely"))
+        statements = (*statements, Statement(wording.no_fix(evidence, judgement.kind), "likely"))
     statements = (*statements, *witness_statements(lab.source, witness))
     return Verdict(
         kind=judgement.kind,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Int
 from ..datasets import Column, Table, held_out_rows
+from .wording import counted
 
 N_FOLDS = 5
 FEWEST_GROUPS, FEWEST_TIMES = 3, 4
@@ -188,7 +189,7 @@ def _by_group(column: Column) -> Split:
     n = int(values.max()) + 1
     if n < FEWEST_GROUPS:
         raise InvalidInput(
-            f"{column.name!r} has {n} {'group' if n == 1 else 'groups'}; to hold some out and fold "
+            f"{column.name!r} has {counted(n, 'group')}; to hold some out and fold "
             f"the others it needs at least {FEWEST_GROUPS}."
         )
     return Split("groups", column.name, values)
@@ -204,7 +205,7 @@ def _by_time(column: Column) -> Split:
     n = len(np.unique(values))
     if n < FEWEST_TIMES:
         raise InvalidInput(
-            f"{column.name!r} has {n} different {'time' if n == 1 else 'times'}; to hold the "
+            f"{column.name!r} has {counted(n, 'different time')}; to hold the "
             f"latest out and fold the others it needs at least {FEWEST_TIMES}."
         )
     return Split("time", column.name, values)
@@ -214,7 +215,7 @@ def _check_known(column: Column, kind: str) -> None:
     n = int(column.missing.sum())
     if n:
         raise InvalidInput(
-            f"{column.name!r} has {n} missing {'value' if n == 1 else 'values'}, and {kind} needs "
+            f"{column.name!r} has {counted(n, 'missing value')}, and {kind} needs "
             "one for every row: fill them in, or leave those rows out."
         )
 

@@ -60,12 +60,36 @@ def against(e: "Evidence") -> str:
     return text
 
 
-def share(e: "Evidence", difference: float) -> str:
-    """A difference in loss as a share of the gap, (trivial - reference)."""
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number with its noun: 1 run, 23 runs."""
+    return f"{n:,} {agreeing(n, one, many or f'{one}s')}"
+
+
+def agreeing(n: int, one: str, many: str) -> str:
+    """The word of two that agrees with a number: 1 brings, 23 bring."""
+    return one if n == 1 else many
+
+
+def share(e: "Evidence", difference: float, who: str = "") -> str:
+    """A difference in loss as a share of the gap, (trivial - reference), in words.
+
+    `who` stands for the reference where the sentence has just named it.
+    """
     ratio = abs(difference) / e.gap
+    much = f"{100 * ratio:.0f} % of"
     if ratio > MANY_GAPS:
-        return f"{number(float(f'{ratio:.2g}'))} times the gap"
-    return f"{100 * ratio:.0f} % of the gap"
+        much = f"{number(float(f'{ratio:.2g}'))} times"
+    return f"{much} {gain(who or e.reference_name)}"
+
+
+def tenth(e: "Evidence") -> str:
+    """The least difference that counts, in words."""
+    return f"a tenth of {gain(e.reference_name)}"
+
+
+def gain(who: str) -> str:
+    """The gap in words: a glossary should not be needed to read a verdict."""
+    return f"what {who} gains over the constant prediction"
 
 
 def uncertain(m: "Margin") -> str:
@@ -202,24 +226,21 @@ def signal(e: "Evidence") -> str:
     losses = f"cross-validated losses {number(e.reference)} and {nats(e.trivial)}"
     if e.score_name != "accuracy":
         losses += f"; of each, {CONSTANT} is the constant ½ log 2π that a perfect network has"
-    who, gain = capital(e.reference_name), uncertain(e.signal)
+    who, much = capital(e.reference_name), uncertain(e.signal)
     if e.by_networks:
         return (
             f"Neither the linear model nor gradient boosting beats the constant prediction; on the "
-            f"held-out rows {e.reference_name} gains {gain} ({nats(e.reference)}), on average over "
-            "its seeds. This gain is called the gap below; it was chosen by held-out rows, so "
-            "nothing that rests on it is called proved."
+            f"held-out rows {e.reference_name} gains {much} ({nats(e.reference)}), on average over "
+            "its seeds. It was chosen by held-out rows, so nothing that rests on this gain is "
+            "called proved."
         )
     if not e.signal.beyond(0.0):
         verb = "gains" if e.signal.mean > 0 else "loses"
         return (
-            f"{who} does not beat the constant prediction beyond noise: it {verb} {gain} "
+            f"{who} does not beat the constant prediction beyond noise: it {verb} {much} "
             f"({losses})."
         )
-    return (
-        f"{who} gains {gain} over the constant prediction ({losses}); this gain is called the gap "
-        f"below."
-    )
+    return f"{who} gains {much} over the constant prediction ({losses})."
 
 
 def user(e: "Evidence") -> str:
@@ -231,7 +252,7 @@ def user(e: "Evidence") -> str:
     return (
         f"{state} has {loss}. Its held-out loss is "
         f"{differs(e.held_out_excess)} that of {e.reference_name} "
-        f"({share(e, e.held_out_excess.mean)}; {against(e)})."
+        f"({share(e, e.held_out_excess.mean, 'it')}; {against(e)})."
     )
 
 
@@ -255,9 +276,10 @@ def unlucky(e: "Evidence") -> str:
     """The user's recipe usually does better than in the user's run."""
     assert e.seeds is not None
     return (
-        f"Your start was unlucky: of {e.seeds.n} seeds of your own recipe, {e.seeds.n_better} end "
-        f"with a training objective that is lower than yours by a tenth of the gap or more; the "
-        f"median {score_title(e.score_name)} is {rounded(e.seeds.score)}, yours {rounded(e.score)}."
+        f"Your start was unlucky: of {counted(e.seeds.n, 'seed')} of your own recipe, "
+        f"{e.seeds.n_better} {agreeing(e.seeds.n_better, 'ends', 'end')} with a training objective "
+        f"that is lower than yours by {tenth(e)} or more; the median "
+        f"{score_title(e.score_name)} is {rounded(e.seeds.score)}, yours {rounded(e.score)}."
     )
 
 
@@ -283,8 +305,8 @@ def apart(a: float, b: float) -> tuple[str, str]:
 def no_better_parameters(e: "Evidence") -> str:
     """The search in the user's own architecture found nothing that counts."""
     return (
-        f"In {e.n_same} runs of the same architecture no parameters were found that lower the "
-        f"training objective by 10 % of the gap and do no worse on held-out rows."
+        f"In {counted(e.n_same, 'run')} of the same architecture no parameters were found that "
+        f"lower the training objective by {tenth(e)} and do no worse on held-out rows."
     )
 
 
@@ -293,8 +315,9 @@ def shape_suffices(e: "Evidence") -> str:
     why = " (without your weight decay, or with it)" if e.weight_decay else ""
     n = max(e.n_networks, e.n_same)
     return (
-        f"Of {n} runs of your architecture{why}, {e.n_reached} bring the training loss down to the "
-        f"level of {e.reference_name}: the architecture is large enough for these rows."
+        f"Of {counted(n, 'run')} of your architecture{why}, {e.n_reached} "
+        f"{agreeing(e.n_reached, 'brings', 'bring')} the training loss down to the level of "
+        f"{e.reference_name}: the architecture is large enough for these rows."
     )
 
 
@@ -304,7 +327,7 @@ def larger_reaches(e: "Evidence") -> str:
     return (
         f"{capital(e.wider.label)} reach {e.reference_name}, with a training loss of "
         f"{nats(e.wider.training_loss)} and a held-out loss that is {differs(e.wider.held_out)} "
-        f"yours; none of {e.n_same} runs of your architecture does."
+        f"yours; none of {counted(e.n_same, 'run')} of your architecture does."
     )
 
 
@@ -317,8 +340,8 @@ def failures(e: "Evidence", bound: float) -> str:
         )
     percent = math.ceil(100 * bound - 1e-9)
     return (
-        f"If at least {percent} % of starts succeeded, {e.n_same} failures in a row would have a "
-        f"chance below 5 %. That is no proof: another search may succeed."
+        f"If at least {percent} % of starts succeeded, {counted(e.n_same, 'failure')} in a row "
+        f"would have a chance below 5 %. That is no proof: another search may succeed."
     )
 
 
@@ -328,12 +351,12 @@ def larger_better(e: "Evidence") -> str:
     best = min(e.training_loss, e.best_training)
     n, all_n = e.n_larger_better, e.n_larger
     which = "Every larger network" if n == all_n else f"Of {all_n} larger networks, {n}"
-    verb = "that was run is" if n == all_n else "are"
+    verb = "that was run is" if n == all_n else agreeing(n, "is", "are")
     return (
-        f"{which} {verb} better than all {e.n_same} runs of your architecture, on the training and "
-        f"on the held-out rows: {e.wider.label} lower the best training loss from {number(best)} "
-        f"to {nats(e.wider.training_loss)}. None yet reaches {e.reference_name}, so how large is "
-        f"enough was not found."
+        f"{which} {verb} better than all {counted(e.n_same, 'run')} of your architecture, "
+        f"on the training and on the held-out rows: {e.wider.label} lower the best training "
+        f"loss from {number(best)} to {nats(e.wider.training_loss)}. None yet reaches "
+        f"{e.reference_name}, so how large is enough was not found."
     )
 
 
@@ -378,7 +401,7 @@ def few_rows(e: "Evidence") -> str:
     """Classes that are too small to judge."""
     if len(e.few) == 1:
         name, n = e.few[0]
-        return f"Class {name!r} has only {n} rows: too few to judge."
+        return f"Class {name!r} has only {counted(n, 'row')}: too few to judge."
     shown = ", ".join(f"{name!r} ({n})" for name, n in e.few[:MOST_NAMES])
     more = f" and {len(e.few) - MOST_NAMES} more" if len(e.few) > MOST_NAMES else ""
     return f"Classes with too few rows to judge: {shown}{more}."
@@ -397,7 +420,7 @@ def unfinished(e: "Evidence") -> str:
     return f"The time budget ended before {missing} tried; a larger budget would tell more."
 
 
-def no_fix(kind: str) -> str:
+def no_fix(e: "Evidence", kind: str) -> str:
     """No changed recipe does better."""
-    how = "by a tenth of the gap and beyond noise" if kind == "undecided" else "beyond noise"
+    how = f"by {tenth(e)} and beyond noise" if kind == "undecided" and e.gap > 0 else "beyond noise"
     return f"No changed recipe that was run lowers the held-out loss {how}."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MANY_ROWS = 1500
 _COUNTED = 20_000  # regions whose linear regions are counted unasked
-_LONGEST_SIDE = 3.0  # a rectangle longer than this is not drawn to scale
+_LONGEST_SIDE = 2.5  # a rectangle longer than this is not drawn to scale
 _ROOM = 0.015  # of a line's length, at both ends, so that points there are drawn whole
 _HIGHEST = 5.0  # inches of the axes
 _LETTERS = 16.0  # to an inch, of what is said below the title
@@ -66,11 +66,21 @@ def new_axes(
         ax.set_ylabel(shown[1])
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        units = np.linalg.norm(domain.axes, axis=1)  # lengths in the input space
-        sides = units * (domain.high - domain.low)
-        if max(sides) <= _LONGEST_SIDE * min(sides):
-            ax.set_aspect(units[1] / units[0])
+        to_scale(ax, domain)
     return figure, ax
+
+
+def to_scale(ax: "matplotlib.axes.Axes", domain: "Domain") -> float:
+    """Draw a rectangle to scale unless it is too long to be read; its height / width as drawn.
+
+    0 for one that is not to scale.
+    """
+    units = np.linalg.norm(domain.axes, axis=1)  # lengths in the input space
+    sides = units * (domain.high - domain.low)
+    if max(sides) > _LONGEST_SIDE * min(sides):
+        return 0.0
+    ax.set_aspect(units[1] / units[0])
+    return float(sides[1] / sides[0])
 
 
 def axis_names(domain: "Domain", names: Sequence[str] | None) -> list[str]:

@@ -65,10 +65,11 @@ def region_panels(
     if color not in ("pattern", "class"):
         raise InvalidInput(f"color is {color!r}; choose pattern or class.")
     with _style.style():
-        figure = _style.new_figure(_SIDE + (0.9 if color == "class" else 0.6), _SIDE * len(regions))
+        figure = _style.new_figure(_SIDE, _SIDE * len(regions))
+        ratios = [1.0]  # height / width of the panels
         axes = figure.subplots(1, len(regions), sharex=True, sharey=True, squeeze=False)[0]
         for ax, one, title in zip(axes, regions, titles, strict=True):
-            _plane(ax, one, names)
+            ratios.append(_plane(ax, one, names))
             _linear_regions._FILL[color](figure, ax, one, 0, classes)
             if color == "class":
                 _linear_regions._draw_boundary(ax, one)
@@ -78,6 +79,8 @@ def region_panels(
         axes[0].set_ylabel(_domains.axis_names(regions[0].domain, names)[1])
         if color == "class":
             _linear_regions._class_legend(figure, axes[0])
+        low = min(ratio or 1.0 for ratio in ratios)
+        figure.set_figheight(_SIDE * low + (0.9 if color == "class" else 0.6))
     return figure
 
 
@@ -93,15 +96,17 @@ def _check(
         _domains.check_regions(one, dimension, instead)
 
 
-def _plane(ax: "matplotlib.axes.Axes", regions: LinearRegions, names: Sequence[str] | None) -> None:
+def _plane(
+    ax: "matplotlib.axes.Axes", regions: LinearRegions, names: Sequence[str] | None
+) -> float:
+    """Axes of one panel; the height / width of the plane, 0 where it is not to scale."""
     domain = regions.domain
     ax.grid(visible=False)
     ax.set_xlim(domain.low[0], domain.high[0])
     ax.set_ylim(domain.low[1], domain.high[1])
-    units = np.linalg.norm(domain.axes, axis=1)
-    ax.set_aspect(units[1] / units[0])
     ax.set_xlabel(_domains.axis_names(domain, names)[0])
     _few_ticks(ax)
+    return _domains.to_scale(ax, domain)
 
 
 def _few_ticks(ax: "matplotlib.axes.Axes") -> None:

@@ -57,7 +57,7 @@ def waterfall(verdict: Verdict) -> "matplotlib.figure.Figure":
 
 
 def _named(step: Step, before: Step | None, verdict: Verdict) -> str:
-    """The name of a step with its loss, and the change as a share of the gap."""
+    """The name of a step with its loss, and the change as a share of what the reference gains."""
     text = f"{step.name}: {number(step.loss)} nats"
     gap = verdict.trivial_loss - verdict.reference_loss
     if before is None or not gap > 0 or step.name.startswith(("floor", "reference")):
@@ -67,8 +67,8 @@ def _named(step: Step, before: Step | None, verdict: Verdict) -> str:
         return f"{text} (no change)"
     sign = "−" if change < 0 else "+"
     if abs(change) > 10:
-        return f"{text} ({sign}{abs(change):,.0f} times the gap)"
-    return f"{text} ({sign}{100 * abs(change):.0f} % of the gap)"
+        return f"{text} ({sign}{abs(change):,.0f} times the reference's gain)"
+    return f"{text} ({sign}{100 * abs(change):.0f} % of the reference's gain)"
 
 
 def _bar(ax: "matplotlib.axes.Axes", y: float, start: float, end: float) -> None:

@@ -98,10 +98,6 @@ class OrdinalForm(LossForm):
         """One label for all outputs."""
         return 1
 
-    def _entry(self, letter: str, index: Any) -> str:
-        e = self.letters
-        return e.dialect.entry(e.dialect.letter(letter, None, e.row), index)
-
     def _at(self, letter: str, index: Any) -> str:
         e = self.letters
         return e.dialect.entry(e.dialect.letter(letter, None, e.row), index)

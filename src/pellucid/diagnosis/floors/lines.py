@@ -104,9 +104,15 @@ def _along(rows: Rows, axis: int, pieces: int, work: float) -> Found | None:
     return Found(
         value,
         f"{where} the network has at most {pieces} affine pieces and as many sign changes: "
-        f"{wrong} of {rows.n} training rows stay wrong and cost at least ln 2 each",
+        f"{_wrong_rows(wrong, rows.n)}",
         evidence | {"pairs": pairs, "errors": wrong},
     )
+
+
+def _wrong_rows(wrong: int, n: int) -> str:
+    if wrong == 1:
+        return f"1 of {n} training rows stays wrong and costs at least ln 2"
+    return f"{wrong} of {n} training rows stay wrong and cost at least ln 2 each"
 
 
 def _axes(X: Array, work: float) -> Array:
@@ -290,7 +296,7 @@ def _changes_along(rows: Rows, axis: int, changes: int, work: float) -> Found | 
         wrong, pairs = _errors(rows, lines, changes)
         return Found(
             wrong * math.log(2) / rows.n,
-            f"{crosses}: {wrong} of {rows.n} training rows stay wrong and cost at least ln 2 each",
+            f"{crosses}: {_wrong_rows(wrong, rows.n)}",
             evidence | {"pairs": pairs, "errors": wrong},
         )
     levels = [float(v) for v in np.quantile(rows.u, LEVELS)]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..wording import agreeing
 from .architecture import Architecture
 from .found import Found
 from .rows import Rows, entropy, link_of
@@ -60,7 +61,7 @@ def _regression(rows: Rows, link: str, low: float, high: float) -> Found | None:
     return Found(
         rows.least + float((beyond**2).mean()) / 2,
         f"{link} outputs lie between {low:g} and {high:g}, and {n_beyond} of {rows.n} targets "
-        "do not",
+        f"{agreeing(n_beyond, 'does', 'do')} not",
         {},
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..alarms import Alarm
+from ..wording import counted
 from .view import View
 from .words import percent, some, subject
 
@@ -25,7 +26,7 @@ def missing_values(view: View) -> Iterator[Alarm]:
         "data error",
         "likely",
         f"{subject(columns)} of X "
-        f"{'holds' if len(columns) == 1 else 'hold'} nan ({n} values in "
+        f"{'holds' if len(columns) == 1 else 'hold'} nan ({counted(n, 'value')} in "
         f"{percent(len(rows) / view.n)} of the rows): a network that is given them returns nan. "
         "Here the median of the training rows stands in for them; fill them in, or leave those "
         "rows out, before you train.",

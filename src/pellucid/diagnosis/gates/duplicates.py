@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._shapes import Array, Float64, Int
 from ..alarms import Alarm
+from ..wording import counted
 from .view import View, equal_rows
 from .words import percent, some
 
@@ -35,12 +36,13 @@ def conflicting_duplicates(view: View) -> Iterator[Alarm]:
         if copied
         else "A column that tells them apart is missing, or the target is random to that extent."
     )
+    n_sets = len(np.unique(groups[rows]))
     yield Alarm(
         "conflicting duplicates",
         "data error" if copied else "data limit",
         "likely",
-        f"{percent(len(rows) / view.n)} of the rows ({len(np.unique(groups[rows]))} sets of equal "
-        f"rows) agree in every column and not in the target, which costs any model at least "
+        f"{percent(len(rows) / view.n)} of the rows ({counted(n_sets, 'set')} of "
+        f"equal rows) agree in every column and not in the target, which costs any model at least "
         f"{floor:.3g} nats per row, {percent(floor / trivial)} of the loss that the columns could "
         f"save. {advice}",
         rows=some(rows),

@@ -7,6 +7,7 @@ import numpy as np
 from ..._shapes import Array, Float64
 from ..alarms import Alarm
 from ..problem import class_sizes
+from ..wording import agreeing
 from .forest import forest_scores
 from .view import View
 from .words import percent, some
@@ -54,8 +55,8 @@ def target_of_another_scale(view: View) -> Iterator[Alarm]:
         "target of another scale",
         "data error",
         "likely" if fits >= FIT_BACK else "undecided",
-        f"{len(rows)} of the {view.n} targets are at least {steps[k]:.0f} times as large as all "
-        f"others"
+        f"{len(rows)} of the {view.n} targets {agreeing(len(rows), 'is', 'are')} at least "
+        f"{steps[k]:.0f} times as large as all others"
         + (f", and would be like them divided by {factor:,.0f}" if fits >= FIT_BACK else "")
         + ": they may be in another unit, and they decide the loss. Check those rows.",
         (problem.table.target_name,),
@@ -95,7 +96,8 @@ def few_rows_per_class(view: View) -> Iterator[Alarm]:
         "few rows per class",
         "data limit" if most else "warning",
         "undecided" if most else "likely",
-        f"{len(few)} of {len(sizes)} classes have fewer than {FEW} rows ({shown}{more}): collect "
+        f"{len(few)} of {len(sizes)} classes {agreeing(len(few), 'has', 'have')} fewer than {FEW} "
+        f"rows ({shown}{more}): collect "
         "more of them, or merge classes.",
     )
 
