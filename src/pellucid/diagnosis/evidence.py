@@ -140,7 +140,7 @@ def gather(findings: Findings) -> Evidence:
     )
     reached = [_reached(t, reference, evidence.tolerance) for t in findings.same]
     evidence = replace(evidence, n_reached=sum(reached))
-    same, room = _better(findings, evidence), _room(findings, evidence)
+    same, room = better_trial(findings, evidence), _room(findings, evidence)
     beaten = [_beats_all(group.best, findings, evidence) for group in findings.larger]
     return replace(
         evidence,
@@ -173,7 +173,7 @@ def _reached(trial: Trial, reference: Judged, tolerance: float) -> bool:
     return margin(excess).within(tolerance)
 
 
-def _better(findings: Findings, e: Evidence) -> Trial | None:
+def better_trial(findings: Findings, e: Evidence) -> Trial | None:
     """The witness: of those that lower the objective nearly most, the smallest change of recipe.
 
     Where none lowers it by the threshold without costing held-out loss, the lowest objective.
@@ -298,7 +298,7 @@ def make_claim(problem: Problem, user: Trial, better: Trial, e: Evidence) -> dic
 
 def prove(findings: Findings, e: Evidence) -> tuple[Evidence, Witness | None]:
     """Ask the checker about the best run of the user's architecture; a refusal leaves "likely"."""
-    better, problem = _better(findings, e), findings.problem
+    better, problem = better_trial(findings, e), findings.problem
     if better is None or e.same is None:
         return e, None
     claim = make_claim(problem, findings.user, better, e)

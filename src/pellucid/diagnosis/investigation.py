@@ -19,11 +19,11 @@ from .decision import (
     proved_share,
     reaches,
 )
-from .evidence import Findings, gather, prove
+from .evidence import Findings, better_trial, gather, prove
 from .improve import ROLE, Workshop, improve, improve_work
 from .judging import judge
 from .lab import FLOPS, Job, Lab
-from .own import in_own_module
+from .own import by_own_loss, in_own_module
 from .references import Judged, judge_references
 from .refit import NAME as REFIT
 from .refit import refit_own, refit_work
@@ -48,6 +48,8 @@ STAGES = (
     *("more floors", "fix", "learning curve", "last floors"),
 )
 """The protocol, in this order; the time budget decides after which stage it stops."""
+OWN_STAGES = (*STAGES[:5], *STAGES[6:10], "your recipe", *STAGES[10:])
+"""The same for a user's own code, which may be slow: its further seeds come after the searches."""
 LITTLE, CHEAP, DEAR, DEAREST = 1e6, 1e9, 1e10, 1e11
 """The floating operations that the three stages of floors may take, each in all; little
 is enough for what an output activation cannot give."""
@@ -77,6 +79,11 @@ class Investigation:
     def output(self) -> str:
         """What the user's own code puts between the network and the loss."""
         return self.lab.problem.output
+
+    @property
+    def of_own_code(self) -> bool:
+        """Whether the runs of the recipe are made by the user's own code."""
+        return not isinstance(self.lab.source, KernelSource)
 
     @property
     def searchable(self) -> bool:
@@ -282,9 +289,17 @@ class Investigation:
         evidence = self.evidence()
         if evidence.gap <= 0 or fits(evidence) or optimization_share(evidence) <= 0:
             return evidence, None
-        if evidence.by_networks or not self.exact:
-            return evidence, None  # chosen by held-out rows, or another loss: no ground for proof
+        if evidence.by_networks or not self.exact:  # chosen by held-out rows, or another loss
+            return self._without_proof(evidence), None
         return in_own_module(self.lab.source, *prove(self.findings(), evidence))
+
+    def _without_proof(self, e: Evidence) -> Evidence:
+        """Better parameters that the checker is not asked about."""
+        better = better_trial(self.findings(), e)
+        head = getattr(self.lab.source, "head", None)
+        if better is None or head is None or head.exact:
+            return e
+        return by_own_loss(self.lab.source, self.lab.problem, e, better)
 
 
 def _recipe_for_others(groups: Sequence[Group], tolerance: float) -> Recipe:

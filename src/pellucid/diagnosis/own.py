@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from .._errors import InvalidInput, MissingDependency
 from ..network import Activation, Network
-from .decision import Evidence
+from .decision import THRESHOLD, Evidence
 from .problem import Problem
+from .search import Trial
 from .source import Source
 from .verdict import Statement, Witness
 
@@ -69,6 +70,23 @@ def in_own_module(
     if not reason:
         return evidence, witness
     return replace(evidence, same=replace(evidence.same, accepted=False, reason=reason)), None
+
+
+def by_own_loss(source: Source, problem: Problem, e: Evidence, better: Trial) -> Evidence:
+    """The better parameters only where the user's own loss, which is another one, gains by them.
+
+    It must fall by the share of what a constant prediction leaves that counts as a failure.
+    """
+    assert e.same is not None
+    if getattr(source, "own", None) is None:
+        return e
+    from .torch_witness import own_losses
+
+    user, other, constant = own_losses(better.network, source, problem)
+    if not user - other >= THRESHOLD * max(constant - other, 0.0) > 0.0:
+        return replace(e, same=None)
+    reason = f"your loss is another one, which they lower from {user:.4g} to {other:.4g}"
+    return replace(e, same=replace(e.same, reason=reason))
 
 
 def witness_statements(source: Source, witness: Witness | None) -> tuple[Statement, ...]:

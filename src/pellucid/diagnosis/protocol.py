@@ -14,7 +14,7 @@ from . import wording
 from .causes import causes, waterfall
 from .explaining import would_change
 from .inspect import unit_health
-from .investigation import CHEAP, DEAR, DEAREST, STAGES, Investigation
+from .investigation import CHEAP, DEAR, DEAREST, OWN_STAGES, STAGES, Investigation
 from .judging import judge
 from .lab import Clock, Lab, Progress, workers_of
 from .own import own_question, witness_statements
@@ -155,9 +155,13 @@ def _run_protocol(lab: Lab, seed: int) -> Verdict:
     investigation.judge_references()
     investigation.refit()
     investigation.look_for_floors("floors", CHEAP)
-    lab.run("your recipe", [further] if lab.source.repeats else [])
+    further_seeds = [further] if lab.source.repeats else []
+    if not investigation.of_own_code:
+        lab.run("your recipe", further_seeds)
     investigation.search()
     investigation.widen()
+    if investigation.of_own_code:  # which may be slow
+        lab.run("your recipe", further_seeds)
     investigation.look_for_floors("more floors", DEAR)
     investigation.mend()
     investigation.learn_curve()
@@ -207,7 +211,7 @@ def _verdict(investigation: Investigation) -> Verdict:
         scaling=problem.scaling,
         loss_scale=problem.loss_scale,
         stage=lab.stage + (" (interrupted)" if lab.interrupted else ""),
-        stages=STAGES,
+        stages=OWN_STAGES if investigation.of_own_code else STAGES,
         budget=lab.clock.budget,
         seconds=lab.clock.elapsed(),
         alarms=investigation.alarms,

@@ -118,7 +118,8 @@ def _of_one_unit(likelihood: str | None, wants: str, kind: OutputKind) -> Head:
     if likelihood == "bernoulli" and kind.name == right:
         return Head(2, True, True, "identity")
     double = wants == "logits" and kind.name == "sigmoid"
-    return Head(2, True, False, "double sigmoid" if double else kind.name or "unknown")
+    output = "identity" if kind.name == "sigmoid" else kind.name or "unknown"
+    return Head(2, True, False, "double sigmoid" if double else output)
 
 
 def _are_labels(y: torch.Tensor) -> bool:

@@ -54,6 +54,7 @@ class TorchSource:
 
     `searchable` says whether Pellucid's own training can search the same architecture: the module
     was read, has one activation and a bias in every layer, and nothing between outputs and loss.
+    Where the loss is no likelihood, that training minimises the likelihood that is told instead.
     `notes` says how the code was understood. `minimises_loss` is False where the training has
     another objective than `loss`.
     """
@@ -208,7 +209,7 @@ def torch_question(
         name="your module" if given else "your train_fn" if train_fn else "your model",
         repeats=not given,
         activation=activation,
-        searchable=head.exact and reading.exact_shape and uniform,
+        searchable=head.output == "identity" and reading.exact_shape and uniform,
         notes=_notes(own, reading, head, uniform) + ((other,) if other else ()),
         head=head,
         kind=kind,

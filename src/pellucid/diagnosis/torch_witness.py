@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ..network import Network
+from .problem import Problem
 from .torch_code import Code
 from .torch_reading import Reading, load_into, read_module
 from .torch_state import evaluate, global_state_kept, in_float64, own_copy
@@ -60,15 +61,39 @@ def told(witness: Witness, source: Any) -> str:
     )
 
 
+def own_losses(network: Network, source: Any, problem: Problem) -> tuple[float, float, float]:
+    """The user's loss of the trained module, with other parameters, and of a constant; NaN if none.
+
+    In float64, on the training rows. The constant is the one that the references start from.
+    """
+    y, last = problem.y[~problem.held_out], network.biases[-1]
+    if problem.classes is None:
+        bias = np.full_like(last, y.mean())
+    else:
+        shares = (np.bincount(y, minlength=problem.n_classes) + 0.5) / len(y)
+        bias = np.log(shares[-len(last) :]) - (np.log(shares[0]) if len(last) == 1 else 0.0)
+    weights = (*network.weights[:-1], np.zeros_like(network.weights[-1]))
+    constant = Network(weights, (*network.biases[:-1], bias), network.activations)
+    try:
+        own = in_float64(source.own.trained)
+        better, trivial = (_loss(source.own, _loaded(own, source, n)) for n in (network, constant))
+        return _loss(source.own, own), better, trivial
+    except Exception:  # a module or loss that fails here shows no gain
+        return math.nan, math.nan, math.nan
+
+
 def _both(witness: Witness, source: Any) -> tuple[float, float]:
     """The user's loss in float64 of the module as the user trained it, and with the witness."""
-    code: Code = source.own
-    own = in_float64(code.trained)
-    better = own_copy(own)
-    better.load_state_dict(
-        load_into(better, _reading(better, code.X[:ROWS].double()), witness.network)
-    )
-    return _loss(code, own), _loss(code, better)
+    own = in_float64(source.own.trained)
+    return _loss(source.own, own), _loss(source.own, _loaded(own, source, witness.network))
+
+
+def _loaded(module: nn.Module, source: Any, network: Network) -> nn.Module:
+    """A copy of the user's module with other parameters."""
+    other = own_copy(module)
+    rows = source.own.X[:ROWS].double()
+    other.load_state_dict(load_into(other, _reading(other, rows), network))
+    return other
 
 
 def _loss(code: Code, module: nn.Module) -> float:
