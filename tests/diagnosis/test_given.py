@@ -183,6 +183,13 @@ def test_classes_that_are_floats_for_a_network():
     assert ask(X, y.astype(float), network).problem.classes == ("0", "1")
 
 
+@pytest.mark.parametrize("model", [pellucid.initialize([2, 4, 2]), mlp([2, 4, 2])])
+def test_a_table_and_y_are_one_target_too_many(model):
+    X, y = two_squares()
+    with pytest.raises(pellucid.InvalidInput, match="leave y out"):
+        ask(pellucid.datasets.as_table(X, y), y, model)
+
+
 def test_a_network_of_pellucid():
     moons = pellucid.datasets.moons(120, seed=0)
     run = pellucid.train([2, 6, 2], moons.X, moons.y, steps=200, learning_rate=0.05)
