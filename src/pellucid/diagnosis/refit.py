@@ -22,6 +22,8 @@ STEP_ROWS, MANY_ROWS = 2_000_000, 5000
 """Rows times steps of one refit at most; above so many rows one penalty alone is tried."""
 FEWEST_STEPS = 20
 NAME = "your run, output layer refitted"
+FAINT = 1e-150
+"""The size below which a column of features counts as zero: its weight would not be finite."""
 SMALLEST = 1e-12
 """A feature that varies less than this, relative to its size, is a constant."""
 
@@ -88,7 +90,7 @@ def _least_squares(H: Array, y: Array, penalty: float) -> tuple[Array, Array]:
         A = np.concatenate([A, np.sqrt(n * penalty) * np.eye(d)])
         y = np.concatenate([y, np.zeros(d)])
     else:  # columns of equal size, so that the rank is told well; the minimum stays the same
-        scale = np.maximum(np.abs(A).max(axis=0), np.finfo(float).tiny)
+        scale = np.maximum(np.abs(A).max(axis=0), FAINT)
     w = np.linalg.lstsq(A / scale, y, rcond=SMALLEST)[0] / scale
     return w[None, :-1], w[-1:]
 
