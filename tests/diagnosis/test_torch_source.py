@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -14,12 +15,15 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parent))
 
 from own_code import BCE, CE, MSE, adam, mlp, parabola, sgd, sums, trainer, two_squares, xor_many
+from test_decision import with_better
 
 import pellucid
+from pellucid.diagnosis import STAGES, torch_witness
 from pellucid.diagnosis.checker import check_witness
-from pellucid.diagnosis.own import own_question
+from pellucid.diagnosis.investigation import OWN_STAGES
+from pellucid.diagnosis.own import by_own_loss, own_question
 from pellucid.diagnosis.torch_state import global_state_kept
-from pellucid.network import to_bytes
+from pellucid.network import initialize, to_bytes
 
 
 def ask(X, y, **more):
@@ -587,5 +591,81 @@ def test_two_softmaxes_are_proved_by_the_output_range_however_short_the_time():
         train_fn=trainer(adam(0.02), 200, loss=CE),
     )
     assert (v.kind, v.certainty) == ("wrong loss or output", "proved")
-    assert v.stage == "floors"
+    assert "floors" in OWN_STAGES[: OWN_STAGES.index(v.stage) + 1]
     assert v.certificate["bound"] == pytest.approx(np.log(1 + np.exp(-1)), abs=1e-4)
+
+
+# ---- a loss that is no likelihood
+
+
+def absolute(rate, steps, scale=1.0):
+    """A network on scale * (x1 + |x2|) with noise, trained on the absolute error."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (240, 2))
+    y = scale * (X[:, 0] + np.abs(X[:, 1])) + 0.02 * rng.normal(size=240)
+    loss = nn.L1Loss()
+    return {
+        "data": X,
+        "y": y[:, None],
+        "model_fn": lambda: mlp([2, 16, 1]),
+        "loss": loss,
+        "train_fn": trainer(adam(rate), steps, 32, loss=loss),
+    }
+
+
+def test_better_parameters_by_another_loss_are_likely_and_never_proved():
+    verdict = pellucid.diagnose(**absolute(1e-5, 300), budget=60, threads=1)
+    assert (verdict.kind, verdict.certainty) == ("optimization failure", "likely")
+    assert verdict.witness is None
+    assert verdict.certificate is None
+    (told,) = [s.text for s in verdict.statements if "your loss is another one" in s.text]
+    before, after = map(float, re.search(r"from (\S+) to (\S+)\)", told).groups())
+    assert after < 0.2 * before
+
+
+def test_a_network_that_is_good_by_another_loss_is_left_alone():
+    verdict = pellucid.diagnose(**absolute(1e-2, 1500), budget=60, threads=1)
+    assert (verdict.kind, verdict.certainty) == ("fits", "likely")
+
+
+@pytest.mark.parametrize(("user", "share"), [(0.5, True), (0.11, False), (0.09, False)])
+def test_own_losses_must_differ_by_a_tenth_of_what_a_constant_leaves(monkeypatch, user, share):
+    values = {"user": user, "better": 0.1, "constant": 1.0}
+    monkeypatch.setattr(torch_witness, "own_losses", lambda *_: tuple(values.values()))
+    own = ask(*list(absolute(1e-5, 3).values())[:2], model_fn=lambda: mlp([2, 16, 1]), loss=MSE)
+    network = initialize([2, 16, 1], dtype="float64")
+    e = by_own_loss(own.source, own.problem, with_better(), network)
+    assert (e.same is not None) is share
+
+
+def test_the_losses_of_a_module_of_other_parameters_and_of_a_constant():
+    arguments = absolute(1e-2, 20)
+    X, y = arguments.pop("data"), arguments.pop("y")
+    own = ask(X, y, **arguments)
+    (run,) = own.source.runs(own.problem, [0], None)
+    network = own.source.network_of(own.source.own.trained)
+    user, same, constant = torch_witness.own_losses(network, own.source, own.problem)
+    kept = y[~own.problem.held_out]
+    assert same == pytest.approx(user, rel=1e-6)
+    assert constant == pytest.approx(np.abs(kept - kept.mean()).mean(), rel=1e-6)
+    assert run.network.widths == network.widths
+
+
+def test_the_seeds_of_slow_code_come_after_the_searches():
+    assert sorted(OWN_STAGES) == sorted(STAGES)
+    assert OWN_STAGES.index("your recipe") == STAGES.index("better parameters")
+    seen = []
+    X, y = two_squares()
+    pellucid.diagnose(
+        X,
+        y,
+        model_fn=lambda: mlp([2, 4, 2]),
+        loss=CE,
+        train_fn=trainer(adam(1e-2), 50, loss=CE),
+        budget=60,
+        threads=1,
+        progress=lambda stage, share: seen.append(stage),
+    )
+    begun = list(dict.fromkeys(seen))
+    assert begun == [stage for stage in OWN_STAGES if stage in begun]
+    assert begun.index("your recipe") > begun.index("wider and deeper")

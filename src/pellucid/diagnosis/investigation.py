@@ -299,7 +299,7 @@ class Investigation:
         head = getattr(self.lab.source, "head", None)
         if better is None or head is None or head.exact:
             return e
-        return by_own_loss(self.lab.source, self.lab.problem, e, better)
+        return by_own_loss(self.lab.source, self.lab.problem, e, better.network)
 
 
 def _recipe_for_others(groups: Sequence[Group], tolerance: float) -> Recipe:

@@ -9,7 +9,6 @@ from .._errors import InvalidInput, MissingDependency
 from ..network import Activation, Network
 from .decision import THRESHOLD, Evidence
 from .problem import Problem
-from .search import Trial
 from .source import Source
 from .verdict import Statement, Witness
 
@@ -72,7 +71,7 @@ def in_own_module(
     return replace(evidence, same=replace(evidence.same, accepted=False, reason=reason)), None
 
 
-def by_own_loss(source: Source, problem: Problem, e: Evidence, better: Trial) -> Evidence:
+def by_own_loss(source: Source, problem: Problem, e: Evidence, better: Network) -> Evidence:
     """The better parameters only where the user's own loss, which is another one, gains by them.
 
     It must fall by the share of what a constant prediction leaves that counts as a failure.
@@ -82,7 +81,7 @@ def by_own_loss(source: Source, problem: Problem, e: Evidence, better: Trial) ->
         return e
     from .torch_witness import own_losses
 
-    user, other, constant = own_losses(better.network, source, problem)
+    user, other, constant = own_losses(better, source, problem)
     if not user - other >= THRESHOLD * max(constant - other, 0.0) > 0.0:
         return replace(e, same=None)
     reason = f"your loss is another one, which they lower from {user:.4g} to {other:.4g}"
