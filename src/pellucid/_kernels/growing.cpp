@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t HEAD = 64;                // before the data: its size
 constexpr size_t LARGE = size_t(1) << 16;  // bytes from which on a block is kept
-constexpr size_t DOUBLED = size_t(1) << 20;  // bytes up to which a block doubles
 constexpr size_t MOST_KEPT = size_t(1) << 25;
 constexpr int MOST_BLOCKS = 16;
 constexpr size_t SPARE = 16;  // a block is not used for less than this part of it
@@ -77,8 +76,7 @@ void Growing::give_back(void* data) {
 
 bool Growing::reserve(size_t bytes) {
     if (bytes <= capacity) return true;
-    const size_t larger = capacity < DOUBLED ? 2 * capacity : capacity + capacity / 2;
-    const size_t wanted = std::max(bytes, std::max<size_t>(larger, 1024));
+    const size_t wanted = std::max(bytes, std::max<size_t>(capacity + capacity / 2, 1024));
     void* grown = wanted < LARGE ? nullptr : kept().take(wanted);
     if (grown) {
         if (data) std::memcpy(grown, data, capacity);
