@@ -27,19 +27,25 @@ fuzz_type() {
     "$folder/fuzz_$name" "$seconds" "$seed"
 }
 
-# The region kernels: regions NAME flags...
+# The region kernels: regions NAME flags...; `games` plays them on every cell, however small
 regions() {
-    local name=$1 what
+    local name=$1
     shift
-    for what in regions maps; do
-        echo "$what $name, $seconds seconds"
-        "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-            -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels "$@" \
-            src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates}.cpp \
-            src/pellucid/_kernels/{growing,dyadic,volumes,compose_maps}.cpp \
-            "tests/_kernels/fuzz_$what.cpp" -pthread -o "$folder/${what}_$name"
-        "$folder/${what}_$name" "$seconds" "$seed"
-    done
+    fuzz_regions "$name" regions regions "$@"
+    fuzz_regions "$name" games regions -DPELLUCID_ALWAYS_GAMES "$@"
+    fuzz_regions "$name" maps maps "$@"
+}
+
+fuzz_regions() {
+    local name=$1 what=$2 source=$3
+    shift 3
+    echo "$what $name, $seconds seconds"
+    "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels "$@" \
+        src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates}.cpp \
+        src/pellucid/_kernels/{growing,dyadic,volumes,compose_maps}.cpp \
+        "tests/_kernels/fuzz_$source.cpp" -pthread -o "$folder/${what}_$name"
+    "$folder/${what}_$name" "$seconds" "$seed"
 }
 
 flags=$(grep -m1 '^flags' /proc/cpuinfo 2>/dev/null || true)

@@ -122,6 +122,52 @@ def test_cells_with_many_corners_are_cut_without_their_edges(kind):
         assert subdivide_box(*network, **cube(8), count_only=True).n == full.n
 
 
+def rays(angle):
+    return np.stack([np.cos(angle), np.sin(angle)], 1)
+
+
+def planted_part(d, corners, seed):
+    """A cell, and in its middle a part that touches none of the cell's facets.
+
+    The cell is a product of polygons with so many corners (and of an interval where d is odd), the
+    part one of triangles inside them. Also the number of parts of the cell: three lines around a
+    triangle make seven, two ends of an interval three.
+    """
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi / corners * np.arange(corners)
+    angle = angle[np.arange(corners) % (corners // 4) > 0]  # the others are sides of the box
+    W, V = [np.eye(d)], []
+    for i in range(0, d - 1, 2):
+        axes = np.eye(d)[i : i + 2]
+        W.append(-rays(angle) @ axes)
+        V.append(-rays(2 * np.pi / 3 * np.arange(3) + rng.uniform(0, 2 * np.pi)) @ axes)
+    if d % 2:
+        V.append(np.eye(d)[-1:] * [[1], [-1]])
+    W, V = np.concatenate(W), np.concatenate(V)
+    W[d:] += rng.normal(size=W[d:].shape) * 1e-3
+    V += rng.normal(size=V.shape) * 1e-3
+    b = np.r_[np.full(d, 2.0), np.ones(len(W) - d)]  # the first units hand on x + 2
+    c = 0.2 - 2 * V.sum(1)
+    network = [W, np.pad(V, ((0, 0), (0, len(W) - d)))], [b, c], [RELU] * 2
+    return network, 7 ** (d // 2) * 3 ** (d % 2)
+
+
+@pytest.mark.parametrize(("d", "corners"), [(2, 16), (3, 16), (4, 16), (5, 12), (6, 8)])
+def test_a_part_that_touches_no_facet_of_its_cell_is_found(d, corners):
+    """With more than d switches a part may lie wholly within the cell."""
+    for seed in range(3):
+        network, parts = planted_part(d, corners, seed)
+        full = subdivide_box(*network, **cube(d))
+        assert_same_without_vertices(network, cube(d))
+        assert subdivide_box(*network, **cube(d), count_only=True).n == full.n
+        assert full.certified
+        first = len(network[0][0])
+        bits = full.bits()[full.bits()[:, :first].all(1), first:]
+        assert len(bits) == parts
+        (within,) = np.flatnonzero(full.bits().all(1))
+        assert (full.facets_of(int(within)) >= first).all()
+
+
 def test_games_that_are_too_close_to_tell_are_left_to_exact_signs():
     """One plane touches the other's trace on the box: two parts are missing, by nothing."""
     W = np.array([[1.0] * 9, [1.0] * 8 + [0.0], [1.0] * 9])

@@ -76,7 +76,8 @@ def chain_of(network: Network) -> Chain:
     chain = _chains.get(id(network))
     if chain is None:
         chain = _chains[id(network)] = _make_chain(network)
-        finalize(network, _chains.pop, id(network)).atexit = False
+        # two threads may come here for one network, and then the second finds nothing to pop
+        finalize(network, _chains.pop, id(network), None).atexit = False
     return chain
 
 

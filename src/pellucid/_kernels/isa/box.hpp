@@ -82,7 +82,7 @@ struct Plane {
 };
 
 // Up to 64 switches of a layer that split a cell, by column, while the cell is split by them.
-// Beyond the last of them there are columns of zeros, at least as many as a vector holds.
+// Beyond the last of them there are PAD columns of zeros.
 template <int DIM>
 struct alignas(64) Chunk {
     static constexpr int COLUMNS = 64 + PAD;
@@ -102,7 +102,7 @@ struct alignas(64) Chunk {
         index[to] = other.index[from], slot[to] = other.slot[from];
     }
     void clear_from(int m) {  // the columns after the last
-        for (int k = m; k < m + D; ++k) {
+        for (int k = m; k < m + PAD; ++k) {
             for (int d = 0; d < DIM; ++d) a[d][k] = 0;
             c[k] = norm[k] = 0;
         }
@@ -184,7 +184,7 @@ struct Edge {
 
 // An edge of a section (box_parts.hpp).
 struct Line {
-    int64_t ends[2];  // among the corners
+    int32_t ends[2];  // among the corners
     uint64_t across;  // the switches that are zero between them
 };
 
@@ -203,25 +203,37 @@ struct Part {
 constexpr int AT_ONCE = 10;  // switches that cut a cell at once, at most
 
 // Where a switch is zero between two points, by its values there, which are off by as much at most:
-// bound (2) of predicates.hpp along an edge.
+// bound (2) of predicates.hpp along an edge. Real: double, or vd for several edges at once.
+template <class Real>
 struct Where {
-    double t;    // the share of the way
-    double off;  // how far the true share may be from it
+    Real t;    // the share of the way
+    Real off;  // how far the true share may be from it
 
-    PELLUCID_INLINE Where(double at_start, double at_end, double off_start, double off_end) {
-        const double a0 = magnitude(at_start), a1 = magnitude(at_end);
-        t = a0 / (a0 + a1);
-        if (!(t >= 0 && t <= 1)) t = 0.5;
-        const double least = (a0 + a1) / UP - (off_start + off_end) * UP;
-        off = ((1 - t) * off_start + t * off_end) / least + 8 * U;
-        if (!(least > 0 && off < 1)) off = 1;
+    PELLUCID_INLINE Where(Real at_start, Real at_end, Real off_start, Real off_end) {
+        const Real a0 = magnitude(at_start), a1 = magnitude(at_end), share = a0 / (a0 + a1);
+        t = ((share >= 0) & (share <= 1)) ? share : Real{} + 0.5;
+        const Real least = (a0 + a1) / UP - (off_start + off_end) * UP;
+        const Real found = ((1 - t) * off_start + t * off_end) / least + 8 * U;
+        off = ((least > 0) & (found < 1)) ? found : Real{} + 1.0;
     }
-    // Of what is interpolated between numbers that are off by as much, differ by at most `length`, and
-    // of which none is larger than `size`.
-    PELLUCID_INLINE double error(double start, double end, double length, double size) const {
-        const double ends = (1 - t) * start + t * end, whole = length + 2 * larger(start, end);
-        return UP * (ends + off * whole + 8 * U * (size + length));
-    }
+};
+
+// Of what is interpolated at the share t, which is off by `off`, between numbers that are off by as
+// much, differ by at most `length`, and of which none is larger than `size`.
+PELLUCID_INLINE double interpolation_error(double t, double off, double start, double end,
+                                           double length, double size) {
+    const double ends = (1 - t) * start + t * end, whole = length + 2 * larger(start, end);
+    return UP * (ends + off * whole + 8 * U * (size + length));
+}
+
+constexpr int BLOCK = 16;  // lines that are crossed together
+
+// Where a switch crosses some lines, whose new vertices are counted from the first of a block.
+struct Crossings {
+    int32_t n;
+    int32_t vertex[BLOCK];
+    uint64_t open[BLOCK];  // the switches whose signs are asked for
+    double t[BLOCK], off[BLOCK];
 };
 
 // Of the current cell: the switches that cut it, numbered from 0, and the vertices found.
@@ -306,28 +318,43 @@ private:
     void pair_up_degenerate(const Cell<WORDS>& cell);
     void cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0, const Corner<WORDS>& v1, int k,
                uint64_t todo, bool placed, Corner<WORDS>& w);
-    int64_t place(const Where& where, int64_t from, int64_t to, const Mask<WORDS>& mask);
+    int64_t place(double t, double off, int64_t from, int64_t to, const Mask<WORDS>& mask);
     int64_t place(const Chunk<DIM>& chunk, int k, const Corner<WORDS>& v0, const Corner<WORDS>& v1,
                   const Mask<WORDS>& mask) {
         const Point<DIM>&p = points_[v0.point], &q = points_[v1.point];
-        const Where where{chunk.at(k, p), chunk.at(k, q), chunk.slack(k, p), chunk.slack(k, q)};
-        return place(where, v0.point, v1.point, mask);
+        const Where<double> where{chunk.at(k, p), chunk.at(k, q), chunk.slack(k, p),
+                                  chunk.slack(k, q)};
+        return place(where.t, where.off, v0.point, v1.point, mask);
     }
     bool cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on);
     int gather(const Chunk<DIM>& chunk, uint64_t todo);
     bool play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
+    bool ask_corners(const Cell<WORDS>& cell, uint64_t todo);
+    void settle_without_facets(uint64_t s);
+    int64_t open_questions() const;
     bool play(Game& game, uint64_t these);
     bool begin_game(Game& game, const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo);
     bool find_vertices(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, bool bare);
     uint64_t most_crossed() const;
     bool cut_section(const Section& of, int64_t first, uint64_t lower);
     void find_lines(int64_t begin, int64_t n, uint64_t lower);
-    bool meet(const Line& line, int k, uint64_t asked);
-    void begin_values(int64_t corner);
+    int64_t list_crossed(int64_t first, int64_t last, int k);
+    template <int VECTORS>
+    bool meet_all(int64_t n, int k, uint64_t asked, uint64_t enough, uint64_t& both);
+    void locate_crossings(const int32_t* lines, int k, Crossings& at);
+    bool decide_at(Corner<WORDS>& w, uint64_t open);
+    struct Signs {
+        uint64_t pos, neg;
+    };
+    template <int VECTORS>
+    Signs interpolate(const Line& line, double t, double off, int64_t corner);
+    void add_values(const Section& section, int k, uint64_t asked);
+    void begin_values();
     PELLUCID_INLINE double* values_of(int64_t corner) {
         return values_.data() + (corner - cut_.begin) * cut_.stride;
     }
     void find_parts(bool bare);
+    void find_facets(const Section& section);
     int64_t list_parts();
     void visit(Chunk<DIM>& chunk, uint64_t todo, uint64_t on, int64_t first, int64_t n);
     void visit_part(Chunk<DIM>& chunk, uint64_t on, const Part& part);
@@ -354,15 +381,18 @@ private:
     Cut<DIM> cut_;
     Stack<double> values_, errors_;     // of the cut's switches at its corners; only room is taken
     Stack<Line> lines_;
-    Stack<int64_t> crossed_;            // lines that the current switch crosses
+    Stack<int32_t> crossed_;            // lines that the current switch crosses
     Stack<Section> sections_;
-    uint64_t facets_at_[1 << AT_ONCE];  // by pattern
+    uint64_t facets_at_[1 << AT_ONCE];        // by pattern
+    uint64_t through_at_[1 << AT_ONCE] = {};  // facets through the corners of one section
+    uint16_t signs_[1 << AT_ONCE];            // that these corners have
     int64_t members_at_[1 << AT_ONCE];
     uint64_t possible_at_[1 << AT_ONCE];  // facets that a game has not ruled out
+    int8_t occurs_at_[1 << AT_ONCE];      // whether there is a part: Game::Answer
     Stack<float> game_values_;            // only room is taken
     Stack<uint32_t> game_masks_;
     Stack<Part> parts_;
-    Stack<int64_t> members_;            // corners of parts
+    Stack<int32_t> members_;            // corners of parts
     bool collecting_ = false;
     Tasks<DIM, WORDS>* tasks_ = nullptr;
     Tasks<DIM, WORDS>* next_tasks_ = nullptr;

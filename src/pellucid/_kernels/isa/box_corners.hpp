@@ -124,18 +124,19 @@ void Box<DIM, WORDS>::cross(const Chunk<DIM>& chunk, const Corner<WORDS>& v0,
 
 // Bound (2) along an edge; the number of the new point.
 template <int DIM, int WORDS>
-int64_t Box<DIM, WORDS>::place(const Where& where, int64_t from, int64_t to, const Mask<WORDS>& mask) {
+int64_t Box<DIM, WORDS>::place(double t, double off, int64_t from, int64_t to,
+                               const Mask<WORDS>& mask) {
     const Point<DIM>&p = points_[from], &q = points_[to];
     Point<DIM>& w = points_.data()[points_.size];
     double x[DIM], step[DIM];
     for (int i = 0; i < DIM; ++i) {
         step[i] = q.x[i] - p.x[i];
-        x[i] = p.x[i] + where.t * step[i];
+        x[i] = p.x[i] + t * step[i];
     }
     __builtin_memcpy(w.x, x, sizeof x);
     for (int i = 0; i < DIM; ++i) x[i] = magnitude(x[i]), step[i] = magnitude(step[i]);
     w.X = 1 + total<DIM>(x);
-    w.delta = where.error(p.delta, q.delta, largest_of<DIM>(step), w.X);
+    w.delta = interpolation_error(t, off, p.delta, q.delta, largest_of<DIM>(step), w.X);
     w.refined = false;
     if (!(w.delta < coarse_ * w.X)) refine(w, mask);
     return points_.size++;

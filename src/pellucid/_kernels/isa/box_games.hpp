@@ -4,14 +4,20 @@
 // point of F has s_k z_k > 0 for all of them. By Ville (1938) either a convex combination of F's corners
 // is such a point, or there are shares y_k >= 0, not all zero, with sum_k y_k s_k z_k <= 0 at every
 // corner: a game in which one player chooses a corner and the other a switch. Its linear program has
-// m + 1 rows, and a step takes one pass over the corners; no edges are needed, of which a cell of ten
-// dimensions has five times as many as corners.
+// m + 1 rows, one for each switch and one for the weights' sum, and a step takes one pass over the
+// corners; no edges are needed, of which a cell of ten dimensions has five times as many as corners.
 //
 // Either answer is checked by itself: the point's values, or the sums at all corners, must exceed the
-// errors of the corners' values, which are kept in single precision. What the shares rule out, they rule out on all faces without a corner
-// where the sum is not negative, and for all s that agree where y_k > 0. A corner of the cell answers
-// for its own signs and its facets, so that few games are left. A switch bounds a part exactly where
-// the part with the other sign of this switch is there.
+// errors of the corners' values, which are kept in single precision. What the shares rule out, they
+// rule out on all faces without a corner where the sum is not negative, and for all s that agree where
+// y_k > 0. A corner of the cell answers for its own signs and its facets, so that few games are left. A
+// switch bounds a part exactly where the part with the other sign of this switch is there.
+//
+// The facets of the cell do not tell all parts: one may lie within the cell and touch none of them. All
+// of its facets then lie on the switches' hyperplanes, and as it is bounded, the outer normals of its
+// facets span the space by nonnegative combinations, which takes d + 1 of them. So with m <= d a part
+// that has no facet of the cell is not there, and with more switches the game on the cell itself says
+// whether it is. None of this needs a simple cell, only a bounded one without a corner on a hyperplane.
 //
 // If a game is too close to say, the arrangement's vertices are found, with exact signs.
 #pragma once
@@ -23,14 +29,19 @@ namespace {
 
 constexpr int AT_A_TIME = 31;                   // facets that one game knows
 constexpr uint32_t WHOLE = 1u << AT_A_TIME;      // the face that is the cell itself
-constexpr int64_t FEW = 256;                     // corners, below which vertices are cheaper
+#if defined(PELLUCID_ALWAYS_GAMES)               // fuzz_regions.cpp: on small cells too
+constexpr bool ALWAYS = true;
+#else
+constexpr bool ALWAYS = false;
+#endif
+constexpr int64_t FEW = ALWAYS ? 0 : 256;        // corners, below which vertices are cheaper
 constexpr int F = 2 * D;                         // floats in a vector
 
 // Whether games are cheaper than vertices: n corners, m switches, and questions that no corner answers.
 // In cycles, as measured.
 PELLUCID_INLINE bool prefer_games(int64_t n, int m, int64_t questions) {
     const double game = 2 * double(n) * (m + 2) / D + 1000;
-    return double(questions) * game < double(n) * smaller(double(150 + n), 700);
+    return ALWAYS || double(questions) * game < double(n) * smaller(double(150 + n), 700);
 }
 
 class Game {
@@ -227,11 +238,11 @@ Game::Answer Game::play(uint64_t s, uint32_t of) {
         if (enters == 0) {
             double sum = 0;
             for (int k = 0; k < m; ++k) sum += shares_[k] = dual[k] < -1e-12 ? -dual[k] : 0;
-            if (!(sum > 0.5)) return begun_ = false, unknown;
+            if (!(sum > 0.5)) return begun_ = false, unknown;  // rounding has spoiled the basis
             for (int k = 0; k < m; ++k) shares_[k] /= sum;
             best = reply<false>(of);
             if (best.value < -error && ruled_out(of)) return no;
-            if (!(best.value > dual[m] + error)) return unknown;
+            if (!(best.value > dual[m] + error)) return unknown;  // optimal, but within the errors
             enters = int(best.corner);
         }
         if (!enter(enters)) return unknown;
@@ -279,29 +290,12 @@ template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo) {
     if (cell.n < FEW) return false;
     const int m = __builtin_popcountll(todo);
-    const uint64_t all = (uint64_t(1) << m) - 1;
-    const bool counts = problem_.wanted == Wanted::count;
+    const uint64_t all = cut_.switches;
     const Corner<WORDS>* v = &corners_[cell.begin];
-    uint64_t by_sign[2][AT_ONCE] = {};  // facets with a corner where the switch has this sign
-    for (uint64_t s = 0; s <= all; ++s) facets_at_[s] = members_at_[s] = 0;
-    for (int64_t i = 0; i < cell.n; ++i) {
-        const uint64_t s = compress(v[i].pos, todo);
-        if ((s | compress(v[i].neg, todo)) != all) return false;
-        facets_at_[s] |= v[i].mask.w[0];
-    }
-    for (uint64_t s = 0; s <= all; ++s)
-        for (int k = 0; k < m; ++k) by_sign[s >> k & 1][k] |= facets_at_[s];
-    int64_t questions = 0;
-    for (uint64_t s = 0; s <= all; ++s) {
-        possible_at_[s] = cell.used.w[0];
-        for (int k = 0; k < m; ++k) possible_at_[s] &= by_sign[s >> k & 1][k];
-        if (facets_at_[s] == 0)
-            questions += possible_at_[s] != 0;
-        else if (!counts)
-            questions += __builtin_popcountll(possible_at_[s] & ~facets_at_[s]);
-    }
+    if (!ask_corners(cell, todo)) return false;
     Game game;
-    if (!prefer_games(cell.n, m, questions) || !begin_game(game, chunk, cell, todo)) return false;
+    if (!prefer_games(cell.n, m, open_questions()) || !begin_game(game, chunk, cell, todo))
+        return false;
     for (uint64_t rest = cell.used.w[0]; rest;) {
         const uint64_t these = lowest(rest, AT_A_TIME);
         rest &= ~these;
@@ -312,19 +306,65 @@ bool Box<DIM, WORDS>::play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uin
     }
     for (int k = 0; k < m; ++k)
         for (uint64_t s = 0; s <= all; ++s)
-            if (facets_at_[s] && facets_at_[s ^ uint64_t(1) << k])
+            if (occurs_at_[s] == Game::yes && occurs_at_[s ^ uint64_t(1) << k] == Game::yes)
                 facets_at_[s] |= uint64_t(1) << cut_.chunk.slot[k];
     return true;
 }
 
-// The same for `these` facets, after all that the corners tell by themselves.
+// What the cell's corners tell of the parts, and what they leave possible; false where a switch is zero
+// at one of them.
+template <int DIM, int WORDS>
+bool Box<DIM, WORDS>::ask_corners(const Cell<WORDS>& cell, uint64_t todo) {
+    const int m = __builtin_popcountll(todo);
+    const uint64_t all = cut_.switches;
+    const Corner<WORDS>* v = &corners_[cell.begin];
+    uint64_t by_sign[2][AT_ONCE] = {};  // facets with a corner where the switch has this sign
+    for (uint64_t s = 0; s <= all; ++s) facets_at_[s] = members_at_[s] = 0;
+    for (int64_t i = 0; i < cell.n; ++i) {
+        const uint64_t s = compress(v[i].pos, todo);
+        if ((s | compress(v[i].neg, todo)) != all) return false;
+        facets_at_[s] |= v[i].mask.w[0];
+    }
+    for (uint64_t s = 0; s <= all; ++s)
+        for (int k = 0; k < m; ++k) by_sign[s >> k & 1][k] |= facets_at_[s];
+    for (uint64_t s = 0; s <= all; ++s) {
+        possible_at_[s] = cell.used.w[0];
+        for (int k = 0; k < m; ++k) possible_at_[s] &= by_sign[s >> k & 1][k];
+        occurs_at_[s] = facets_at_[s] ? Game::yes : Game::unknown;
+        settle_without_facets(s);
+    }
+    return true;
+}
+
+// A part that can have none of the cell's facets is not there, unless it can lie within the cell.
+template <int DIM, int WORDS>
+void Box<DIM, WORDS>::settle_without_facets(uint64_t s) {
+    const bool within = __builtin_popcountll(cut_.switches) > d_;
+    if (!within && possible_at_[s] == 0) occurs_at_[s] = Game::no;
+}
+
+// Games to be played, if none of them answered for another.
+template <int DIM, int WORDS>
+int64_t Box<DIM, WORDS>::open_questions() const {
+    int64_t questions = 0;
+    for (uint64_t s = 0; s <= cut_.switches; ++s) {
+        if (occurs_at_[s] == Game::unknown)
+            ++questions;
+        else if (!cut_.counts)
+            questions += __builtin_popcountll(possible_at_[s] & ~facets_at_[s]);
+    }
+    return questions;
+}
+
+// Whether the parts are there and have `these` facets, after all that the corners tell by themselves.
+// False where a game is too close: the vertices then answer, and what was found here is not used.
 template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::play(Game& game, uint64_t these) {
     const uint64_t all = cut_.switches;
-    const bool counts = problem_.wanted == Wanted::count;
     for (uint64_t s = 0; s <= all;) {
-        const uint64_t known = facets_at_[s], open = possible_at_[s] & (known ? ~known & these : ~known);
-        if (open == 0 || (known && counts)) {
+        const bool known = occurs_at_[s] != Game::unknown;
+        const uint64_t open = cut_.counts ? 0 : possible_at_[s] & ~facets_at_[s] & these;
+        if (known && open == 0) {
             ++s;
             continue;
         }
@@ -335,12 +375,17 @@ bool Box<DIM, WORDS>::play(Game& game, uint64_t these) {
         ++out_->by_filter;
         if (answer == Game::yes) {
             facets_at_[s] |= expand(game.face & ~WHOLE, these);
-            if (facets_at_[s] == 0) return false;  // none of these, or a part within the cell
+            occurs_at_[s] = Game::yes;
             continue;
         }
-        const uint64_t still = game.still & WHOLE ? expand(game.still & ~WHOLE, these) | ~these : 0;
-        for (uint64_t other = 0; other <= all; ++other)
-            if (((other ^ s) & game.support) == 0) possible_at_[other] &= still;
+        const bool nowhere = !(game.still & WHOLE);
+        const uint64_t still = nowhere ? 0 : expand(game.still & ~WHOLE, these) | ~these;
+        for (uint64_t other = 0; other <= all; ++other) {
+            if ((other ^ s) & game.support) continue;
+            possible_at_[other] &= still;
+            if (nowhere) occurs_at_[other] = Game::no;
+            if (occurs_at_[other] == Game::unknown) settle_without_facets(other);
+        }
     }
     return true;
 }

@@ -109,6 +109,7 @@ PELLUCID_INLINE double highest(vd a) {
 PELLUCID_INLINE double larger(double a, double b) { return a > b ? a : b; }
 PELLUCID_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 PELLUCID_INLINE double magnitude(double a) { return __builtin_fabs(a); }
+PELLUCID_INLINE vd magnitude(vd a) { return abs(a); }
 
 // Of N numbers, half and half.
 template <int N>
