@@ -163,7 +163,8 @@ int64_t Box<DIM, WORDS>::list_crossed(int64_t first, int64_t last, int k) {
 template <int DIM, int WORDS>
 void Box<DIM, WORDS>::find_lines(int64_t begin, int64_t n, uint64_t lower) {
     const bool many = n > MANY * d_;
-    if (lines_.size + n * d_ > INT32_MAX || !lines_.room(n * d_) || !masks_.room(n + PAD) || (many && !table_.clear(n * d_ / 2)))
+    if (lines_.size + n * d_ > INT32_MAX || !lines_.room(n * d_) || !masks_.room(n + PAD) ||
+        (many && !table_.clear(n * d_ / 2)))
         return fail();
     Mask<WORDS>* masks = masks_.data();
     const Corner<WORDS>* v = &corners_[begin];
