@@ -1,0 +1,124 @@
+"""What a model was given since the last step: references to its batches, never copies of them."""
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+KEPT = 8
+"""Batches of one step that are kept: the last ones, where more are accumulated."""
+
+_SLOT = "_compiled_call_impl"
+
+
+class Batch(NamedTuple):
+    """The arguments of one forward, and the dtype of autocast there (None where it was off)."""
+
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    autocast: torch.dtype | None
+
+
+class Batches:
+    """Notes what `model` is called with while gradients are recorded.
+
+    `now` are the batches since the last step, `before` those of that step, `arrived` how many came
+    since. Once `is_spoiled()`, nothing is added until the next step: the last one noted was the
+    last that had its part in it.
+
+    Nothing is left in copies and pickles that are made of the model meanwhile.
+    """
+
+    def __init__(self, model: nn.Module, is_spoiled: Callable[[], bool]):
+        self.now: deque[Batch] = deque(maxlen=KEPT)
+        self.before: deque[Batch] = self.now
+        self.arrived = 0
+        self._model, self._is_spoiled = model, is_spoiled
+        self._device = next((p.device.type for p in model.parameters()), "cpu")
+        self._call: _Call | None = None
+        self._handle: Any = None
+
+    def begin(self) -> None:
+        """Note every forward from here on."""
+        if _has_replicas():
+            hook = _Hook(self._note)
+            self._handle = self._model.register_forward_pre_hook(hook, with_kwargs=True)
+        else:
+            self._call = _Call(self._model, self._note)
+            vars(self._model)[_SLOT] = self._call
+
+    def end(self) -> None:
+        """Leave the model as it was, and let go of the batches."""
+        if self._handle is not None:
+            self._handle.remove()
+        if self._call is not None:
+            self._call.take_away()
+        self._handle = self._call = None
+        self.now = self.before = deque(maxlen=KEPT)
+        self.arrived = 0
+
+    def after_step(self) -> None:
+        """The next forward belongs to the next step."""
+        self.before, self.now = self.now, deque(maxlen=KEPT)
+        self.arrived = 0
+
+    def _note(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if not torch.is_grad_enabled() or (self.now and self._is_spoiled()):
+            return
+        is_cast = torch.is_autocast_enabled(self._device)
+        dtype = torch.get_autocast_dtype(self._device) if is_cast else None
+        self.now.append(Batch(arguments, named, dtype))
+        self.arrived += 1
+
+
+class _Call:
+    """Stands where torch puts a compiled call: faster than a hook, and left out of every copy."""
+
+    def __init__(self, model: nn.Module, note: Callable[..., None]):
+        self._model, self._note = model, note
+        self._had = vars(model).get(_SLOT)
+        self._inner = self._had or model._call_impl
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self._note(arguments, named)
+        return self._inner(*arguments, **named)
+
+    def take_away(self) -> None:
+        """Put back what was there; where another call came on top, only stop noting."""
+        slots = vars(self._model)
+        if slots.get(_SLOT) is not self:
+            self._note = _nothing
+        elif self._had is None:
+            del slots[_SLOT]
+        else:
+            slots[_SLOT] = self._had
+
+    def __reduce__(self) -> Any:
+        """A model with its own way of being copied gets None: no compiled call."""
+        return type(None), ()
+
+
+class _Hook:
+    """A hook of torch: slower, and right where `DataParallel` replicates the model."""
+
+    def __init__(self, note: Callable[..., None]):
+        self._note = note
+
+    def __call__(self, module: nn.Module, arguments: Any, named: Any) -> None:
+        self._note(arguments, named)
+
+    def __reduce__(self) -> Any:
+        """A copy gets a function of Python's own that takes anything and does nothing."""
+        return getattr, (nullcontext(), "__exit__")
+
+
+def _nothing(*_: Any) -> None:
+    """Note nothing any more."""
+
+
+def _has_replicas() -> bool:
+    """Whether `DataParallel` could make replicas, whose compiled call would be the original's."""
+    return torch.cuda.device_count() > 1 or torch.xpu.device_count() > 1
