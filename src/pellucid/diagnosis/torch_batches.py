@@ -3,7 +3,8 @@
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,32 +15,37 @@ KEPT = 8
 _SLOT = "_compiled_call_impl"
 
 
-class Batch(NamedTuple):
-    """The arguments of one forward, and the dtype of autocast there (None where it was off)."""
+@dataclass(frozen=True)
+class Batch:
+    """The arguments of one forward, and its number among those of the step, from 1."""
 
     arguments: tuple[Any, ...]
     named: dict[str, Any]
-    autocast: torch.dtype | None
+    number: int
 
 
 class Batches:
     """Notes what `model` is called with while gradients are recorded.
 
-    `now` are the batches since the last step, `before` those of that step, `arrived` how many came
-    since. Once `is_spoiled()`, nothing is added until the next step: the last one noted was the
-    last that had its part in it.
-
-    Nothing is left in copies and pickles that are made of the model meanwhile.
+    Once `is_spoiled()`, nothing is added until the next step: the last one noted was the last that
+    had its part in it. `autocast` is the dtype of autocast when it was last asked for, None where
+    it was off. Nothing is left in copies and pickles that are made of the model meanwhile.
     """
 
     def __init__(self, model: nn.Module, is_spoiled: Callable[[], bool]):
-        self.now: deque[Batch] = deque(maxlen=KEPT)
-        self.before: deque[Batch] = self.now
-        self.arrived = 0
+        self.autocast: torch.dtype | None = None
+        self.asks_autocast = True  # at the next forward
         self._model, self._is_spoiled = model, is_spoiled
         self._device = next((p.device.type for p in model.parameters()), "cpu")
         self._call: _Call | None = None
         self._handle: Any = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._first: Any = None  # the usual step has one forward: no list for it
+        self._rest: deque[Any] = deque(maxlen=KEPT - 1)
+        self._n_rest = 0
+        self._before: tuple[Any, ...] = ()
 
     def begin(self) -> None:
         """Note every forward from here on."""
@@ -57,21 +63,48 @@ class Batches:
         if self._call is not None:
             self._call.take_away()
         self._handle = self._call = None
-        self.now = self.before = deque(maxlen=KEPT)
-        self.arrived = 0
+        self._forget()
 
     def after_step(self) -> None:
         """The next forward belongs to the next step."""
-        self.before, self.now = self.now, deque(maxlen=KEPT)
-        self.arrived = 0
+        self._before = (self._first, *self._rest)
+        self._first = None
+        if self._n_rest:
+            self._rest, self._n_rest = deque(maxlen=KEPT - 1), 0
+
+    @property
+    def arrived(self) -> int:
+        """How many came since the last step; the first and the last of them are kept."""
+        return (self._first is not None) + self._n_rest
+
+    @property
+    def now(self) -> list[Batch]:
+        """Those of them that are kept."""
+        first = [] if self._first is None else [Batch(*self._first, number=1)]
+        numbers = range(self.arrived - len(self._rest) + 1, self.arrived + 1)
+        return first + [Batch(*b, number=n) for b, n in zip(self._rest, numbers, strict=True)]
+
+    @property
+    def before(self) -> list[Batch]:
+        """Those that came before the last step."""
+        given = [batch for batch in self._before if batch is not None]
+        return [Batch(*batch, number=n) for n, batch in enumerate(given, start=1)]
 
     def _note(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if not torch.is_grad_enabled() or (self.now and self._is_spoiled()):
+        if not _is_grad_enabled():
             return
-        is_cast = torch.is_autocast_enabled(self._device)
-        dtype = torch.get_autocast_dtype(self._device) if is_cast else None
-        self.now.append(Batch(arguments, named, dtype))
-        self.arrived += 1
+        if self.asks_autocast:
+            self._ask_autocast()
+        if self._first is None:
+            self._first = arguments, named
+        elif not self._is_spoiled():
+            self._rest.append((arguments, named))
+            self._n_rest += 1
+
+    def _ask_autocast(self) -> None:
+        is_on = torch.is_autocast_enabled(self._device)
+        self.autocast = torch.get_autocast_dtype(self._device) if is_on else None
+        self.asks_autocast = False
 
 
 class _Call:
@@ -122,3 +155,6 @@ def _nothing(*_: Any) -> None:
 def _has_replicas() -> bool:
     """Whether `DataParallel` could make replicas, whose compiled call would be the original's."""
     return torch.cuda.device_count() > 1 or torch.xpu.device_count() > 1
+
+
+_is_grad_enabled = torch.is_grad_enabled

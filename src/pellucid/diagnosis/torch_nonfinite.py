@@ -56,14 +56,13 @@ def locate(
             given = _in_the_batch_before(batches, since)
             return given or FirstNonFinite(since, _layer(name), "parameters")
     is_known = batches.arrived == len(batches.now) > 0
-    first = batches.arrived - len(batches.now) + 1
-    for number, batch in enumerate(batches.now, start=first):
-        forward = _forward(model, batch)
-        given = _given(step, batch, number)
-        if given and _is_from_the_input(forward, model, batch):
+    for batch in batches.now:
+        forward = _forward(model, batch, batches.autocast)
+        given = _given(step, batch)
+        if given and _is_from_the_input(forward, model, batch, batches.autocast):
             return given
         if forward.layer is not None:
-            return FirstNonFinite(step, forward.layer, "forward", batch=number)
+            return FirstNonFinite(step, forward.layer, "forward", batch=batch.number)
         is_known = is_known and forward.is_known
     bad = [n for n, p in trained.items() if p.grad is not None and not is_finite(p.grad)]
     if len(bad) == sum(p.grad is not None for p in trained.values()):
@@ -80,11 +79,13 @@ def at_the_end(
         return _in_the_batch_before(batches, steps) or FirstNonFinite(
             steps, _layer(bad), "parameters"
         )
-    for number, batch in enumerate(batches.now, start=1):
-        given = _given(steps + 1, batch, number)
+    for batch in batches.now:
+        given = _given(steps + 1, batch)
         if given and _holds_nan(batch):
-            forward = _forward(model, batch)
-            if forward.layer is not None and _is_from_the_input(forward, model, batch):
+            forward = _forward(model, batch, batches.autocast)
+            if forward.layer is not None and _is_from_the_input(
+                forward, model, batch, batches.autocast
+            ):
                 return given
     return None
 
@@ -133,7 +134,7 @@ def is_finite(tensor: torch.Tensor) -> bool:
 # ---- the batch
 
 
-def _given(step: int, batch: Batch, number: int) -> FirstNonFinite | None:
+def _given(step: int, batch: Batch) -> FirstNonFinite | None:
     """The rows and columns of the first tensor of the batch that is not finite."""
     for tensor in _tensors((batch.arguments, batch.named)):
         if not tensor.is_floating_point() or is_finite(tensor):
@@ -144,23 +145,25 @@ def _given(step: int, batch: Batch, number: int) -> FirstNonFinite | None:
             rows = tuple(bad.reshape(len(bad), -1).any(1).nonzero()[:, 0].tolist())
         if tensor.ndim > 1:
             columns = tuple(bad.reshape(-1, bad.shape[-1]).any(0).nonzero()[:, 0].tolist())
-        return FirstNonFinite(step, "", "input", rows, columns, number)
+        return FirstNonFinite(step, "", "input", rows, columns, batch.number)
     return None
 
 
 def _in_the_batch_before(batches: Batches, step: int) -> FirstNonFinite | None:
     """The batch whose update spoiled the parameters, if it stands out from those after it."""
-    if any(_given(step, batch, 1) for batch in batches.now):
+    if any(_given(step, batch) for batch in batches.now):
         return None
-    found = (_given(step, batch, i) for i, batch in enumerate(batches.before, start=1))
+    found = (_given(step, batch) for batch in batches.before)
     return next((given for given in found if given), None)
 
 
-def _is_from_the_input(forward: _Forward, model: nn.Module, batch: Batch) -> bool:
+def _is_from_the_input(
+    forward: _Forward, model: nn.Module, batch: Batch, autocast: torch.dtype | None
+) -> bool:
     """Whether the forward is finite once those numbers are zeros; masks of infinities stay."""
     if forward.layer is None:
         return not forward.is_known and _holds_nan(batch)
-    return _forward(model, _cleaned(batch)).layer is None
+    return _forward(model, _cleaned(batch), autocast).layer is None
 
 
 def _holds_nan(batch: Batch) -> bool:
@@ -173,13 +176,13 @@ def _cleaned(batch: Batch) -> Batch:
         return torch.nan_to_num(tensor, 0.0, 0.0, 0.0) if tensor.is_floating_point() else tensor
 
     arguments, named = _mapped((batch.arguments, batch.named), zeros)
-    return Batch(arguments, named, batch.autocast)
+    return Batch(arguments, named, batch.number)
 
 
 # ---- the forward
 
 
-def _forward(model: nn.Module, batch: Batch) -> _Forward:
+def _forward(model: nn.Module, batch: Batch, autocast: torch.dtype | None) -> _Forward:
     """Run a copy of the model on the batch, with nothing of the training's own changed."""
     found: list[str] = []
     try:
@@ -187,7 +190,7 @@ def _forward(model: nn.Module, batch: Batch) -> _Forward:
         for name, part in twin.named_modules():
             if not list(part.children()):
                 part.register_forward_hook(_note(name, found))
-        with global_state_kept(), torch.no_grad(), _autocast(model, batch):
+        with global_state_kept(), torch.no_grad(), _autocast(model, autocast):
             out = _outputs(twin, batch)
             if found or not all(map(is_finite, out)):
                 return _Forward(found[0] if found else "", True)
@@ -201,11 +204,11 @@ def _outputs(model: nn.Module, batch: Batch) -> list[torch.Tensor]:
     return list(_tensors(model(*batch.arguments, **batch.named)))
 
 
-def _autocast(model: nn.Module, batch: Batch) -> Any:
-    if batch.autocast is None:
+def _autocast(model: nn.Module, dtype: torch.dtype | None) -> Any:
+    if dtype is None:
         return nullcontext()
     device = next((p.device.type for p in model.parameters()), "cpu")
-    return torch.autocast(device, batch.autocast)
+    return torch.autocast(device, dtype)
 
 
 def _note(name: str, found: list[str]) -> Any:

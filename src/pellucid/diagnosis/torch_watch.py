@@ -132,6 +132,7 @@ class Watch:
             self._measure()
         if place == self.interval - 1:
             self._units.begin()
+            self._batches.asks_autocast = True
         return changed
 
     def _is_spoiled(self) -> bool:
