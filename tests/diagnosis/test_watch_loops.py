@@ -8,8 +8,17 @@ from torch import nn
 from torch.nn import functional
 
 import pellucid
+from pellucid.diagnosis import torch_pace
 
 STEPS = 30
+
+
+@pytest.fixture(params=["every step", "every fourth"], autouse=True)
+def pace(request, monkeypatch):
+    """As in long steps, and as in short ones."""
+    monkeypatch.setattr(torch_pace, "TIMED", 2)
+    every = 1 if request.param == "every step" else 4
+    monkeypatch.setattr(torch_pace, "every", lambda step, look: every)
 
 
 def generator():
@@ -374,13 +383,18 @@ def test_missing_values_that_the_model_fills():
     quiet(model, optimizer, usual(model, optimizer, x))
 
 
-def test_missing_values_that_the_model_fills_are_not_blamed():
-    model = Masked()
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [(nn.Identity(), "the outputs were finite"), (nn.Dropout(0.2), "the gradient was not finite")],
+    ids=["exact", "with chance"],
+)
+def test_missing_values_that_the_model_fills_are_not_blamed(last, words):
+    model = nn.Sequential(Masked(), last)
     x = X.clone()
     x[3, 1] = torch.nan
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     step = usual(model, optimizer, x, loss=lambda out, y: out.mean() * torch.inf)
-    with pytest.warns(pellucid.PellucidWarning, match="Step 1: the outputs were finite"):
+    with pytest.warns(pellucid.PellucidWarning, match=f"Step 1: {words}"):
         watched(model, optimizer, step, steps=1)
 
 

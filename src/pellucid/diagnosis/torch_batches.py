@@ -1,4 +1,4 @@
-"""What a model was given since the last step: references to its batches, never copies of them."""
+"""What a model was given in its last steps: references to its batches, never copies of them."""
 
 from collections import deque
 from collections.abc import Callable
@@ -39,13 +39,18 @@ class Batches:
         self._device = next((p.device.type for p in model.parameters()), "cpu")
         self._call: _Call | None = None
         self._handle: Any = None
+        self._before: deque[tuple[int, Any, Any, int]] = deque(maxlen=1)
         self._forget()
 
     def _forget(self) -> None:
         self._first: Any = None  # the usual step has one forward: no list for it
         self._rest: deque[Any] = deque(maxlen=KEPT - 1)
         self._n_rest = 0
-        self._before: tuple[Any, ...] = ()
+        self._before.clear()
+
+    def keep(self, steps: int) -> None:
+        """Keep the batches of so many steps besides those of the present one; at first of one."""
+        self._before = deque(self._before, maxlen=steps)
 
     def begin(self) -> None:
         """Note every forward from here on."""
@@ -65,12 +70,14 @@ class Batches:
         self._handle = self._call = None
         self._forget()
 
-    def after_step(self) -> None:
-        """The next forward belongs to the next step."""
-        self._before = (self._first, *self._rest)
-        self._first = None
+    def after_step(self, step: int) -> None:
+        """What came belongs to `step`; the next forward belongs to the next one."""
         if self._n_rest:
+            self._before.append((step, self._first, self._rest, self._n_rest))
             self._rest, self._n_rest = deque(maxlen=KEPT - 1), 0
+        else:
+            self._before.append((step, self._first, (), 0))
+        self._first = None
 
     @property
     def arrived(self) -> int:
@@ -80,15 +87,12 @@ class Batches:
     @property
     def now(self) -> list[Batch]:
         """Those of them that are kept."""
-        first = [] if self._first is None else [Batch(*self._first, number=1)]
-        numbers = range(self.arrived - len(self._rest) + 1, self.arrived + 1)
-        return first + [Batch(*b, number=n) for b, n in zip(self._rest, numbers, strict=True)]
+        return _numbered(self._first, self._rest, self._n_rest)
 
     @property
-    def before(self) -> list[Batch]:
-        """Those that came before the last step."""
-        given = [batch for batch in self._before if batch is not None]
-        return [Batch(*batch, number=n) for n, batch in enumerate(given, start=1)]
+    def before(self) -> list[tuple[int, list[Batch]]]:
+        """The last steps and what is kept of their batches, the oldest step first."""
+        return [(step, _numbered(*kept)) for step, *kept in self._before]
 
     def _note(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         if not _is_grad_enabled():
@@ -146,6 +150,15 @@ class _Hook:
     def __reduce__(self) -> Any:
         """A copy gets a function of Python's own that takes anything and does nothing."""
         return getattr, (nullcontext(), "__exit__")
+
+
+def _numbered(first: Any, rest: Any, n_rest: int) -> list[Batch]:
+    """The first batch of a step and the last ones of the `n_rest` that came after it."""
+    if first is None:
+        return []
+    numbers = range(n_rest - len(rest) + 2, n_rest + 2)
+    others = [Batch(*batch, number=n) for batch, n in zip(rest, numbers, strict=True)]
+    return [Batch(*first, number=1), *others]
 
 
 def _nothing(*_: Any) -> None:

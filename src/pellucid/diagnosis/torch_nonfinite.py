@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from .._errors import InvalidInput
 from .torch_batches import Batch, Batches
 from .torch_state import global_state_kept, own_copy
 
@@ -23,6 +24,10 @@ class FirstNonFinite:
     `place` is "input", "forward", "loss", "gradient" or "parameters". For an input, `rows` and
     `columns` are those of the batch that hold such numbers (the first and the last axis of its
     tensor), and `batch` is its number among those of the step. Step 0 is before the first one.
+
+    Where only a range of steps is known, `step` is the first of them and `until` the last. Then the
+    place is "parameters": one of those updates made them so; the layer is given if it is the only
+    one. A batch among those steps that no parameters could have taken is given instead.
     """
 
     step: int
@@ -31,30 +36,33 @@ class FirstNonFinite:
     rows: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
     batch: int = 1
+    until: int | None = None
 
 
 @dataclass(frozen=True)
 class _Forward:
     """One more forward on a batch: the first layer whose output is not finite, if one is.
 
-    `is_known` tells whether it can be relied on to be what the training's own forward was.
+    `is_known` tells whether it can be relied on to be what the training's own forward was, and
+    `has_run` whether there was one.
     """
 
     layer: str | None
     is_known: bool
+    has_run: bool = True
 
 
 def locate(
-    step: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], since: int
+    step: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], updates: range
 ) -> FirstNonFinite:
     """Where it began, called before the update of `step`, when a gradient is not finite.
 
-    `trained` are the parameters that the optimizer holds; the last update was that of `since`.
+    `trained` are the parameters that the optimizer holds, and `updates` the steps whose updates can
+    have spoiled them.
     """
-    for name, parameter in trained.items():
-        if not is_finite(parameter):
-            given = _in_the_batch_before(batches, since)
-            return given or FirstNonFinite(since, _layer(name), "parameters")
+    spoiled = _in_an_update(updates, model, batches, trained)
+    if spoiled is not None:
+        return spoiled
     is_known = batches.arrived == len(batches.now) > 0
     for batch in batches.now:
         forward = _forward(model, batch, batches.autocast)
@@ -71,14 +79,12 @@ def locate(
 
 
 def at_the_end(
-    steps: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter]
+    steps: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], updates: range
 ) -> FirstNonFinite | None:
-    """What no further step shows: a batch that ended the loop, and what the last update did."""
-    bad = next((name for name, p in trained.items() if not is_finite(p)), None)
-    if bad is not None and steps:
-        return _in_the_batch_before(batches, steps) or FirstNonFinite(
-            steps, _layer(bad), "parameters"
-        )
+    """What no further step shows: a batch that ended the loop, and what the last updates did."""
+    spoiled = _in_an_update(updates, model, batches, trained) if steps else None
+    if spoiled is not None:
+        return spoiled
     for batch in batches.now:
         given = _given(steps + 1, batch)
         if given and _holds_nan(batch):
@@ -122,13 +128,67 @@ def told(first: FirstNonFinite) -> str:
     }[first.place]
     if first.step == 0:
         return f"Before the first step: parameters of {_named(first.layer)} were not finite."
-    return f"Step {first.step}: {where}. Seen with {seen_with} {SEE}"
+    if first.until is None:
+        return f"Step {first.step}: {where}. Seen with {seen_with} {SEE}"
+    return (
+        f"Steps {first.step} to {first.until}: one of these updates made parameters of "
+        f"{_named(first.layer)} not finite. Seen with targets that are not finite, with {seen_with}"
+        f" {SEE}"
+    )
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
     """Whether all stored numbers are finite."""
     values = tensor.detach()
     return bool(torch.isfinite(values.coalesce().values() if values.is_sparse else values).all())
+
+
+# ---- the parameters
+
+
+def _in_an_update(
+    updates: range, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter]
+) -> FirstNonFinite | None:
+    """Which of those updates made parameters not finite, if some are so."""
+    layers = list(dict.fromkeys(_layer(n) for n, p in trained.items() if not is_finite(p)))
+    if not layers:
+        return None
+    given = _in_a_batch_before(updates, model, batches)
+    if given is not None:
+        return given
+    if len(updates) == 1:
+        return FirstNonFinite(updates[0], layers[0], "parameters")
+    layer = layers[0] if len(layers) == 1 else ""
+    return FirstNonFinite(updates[0], layer, "parameters", until=updates[-1])
+
+
+def _in_a_batch_before(updates: range, model: nn.Module, batches: Batches) -> FirstNonFinite | None:
+    """The first batch of those steps that no finite parameters could have taken.
+
+    What the parameters were is gone: zeros stand for those that are not finite now.
+    """
+    mended = _mended(model)
+    for step, kept in batches.before:
+        for batch in kept if step in updates else ():
+            given = _given(step, batch)
+            if given:
+                forward = _forward(mended, batch, batches.autocast)
+                if _is_from_the_input(forward, mended, batch, batches.autocast):
+                    return given
+    return None
+
+
+@torch.no_grad()
+def _mended(model: nn.Module) -> nn.Module:
+    """A copy with finite parameters and buffers; the model itself where it cannot be copied."""
+    try:
+        twin = own_copy(model)
+    except InvalidInput:
+        return model
+    for tensor in (*twin.parameters(), *twin.buffers()):
+        if tensor.is_floating_point():
+            tensor.nan_to_num_(0.0, 0.0, 0.0)
+    return twin
 
 
 # ---- the batch
@@ -149,20 +209,12 @@ def _given(step: int, batch: Batch) -> FirstNonFinite | None:
     return None
 
 
-def _in_the_batch_before(batches: Batches, step: int) -> FirstNonFinite | None:
-    """The batch whose update spoiled the parameters, if it stands out from those after it."""
-    if any(_given(step, batch) for batch in batches.now):
-        return None
-    found = (_given(step, batch) for batch in batches.before)
-    return next((given for given in found if given), None)
-
-
 def _is_from_the_input(
     forward: _Forward, model: nn.Module, batch: Batch, autocast: torch.dtype | None
 ) -> bool:
     """Whether the forward is finite once those numbers are zeros; masks of infinities stay."""
     if forward.layer is None:
-        return not forward.is_known and _holds_nan(batch)
+        return not forward.has_run and _holds_nan(batch)
     return _forward(model, _cleaned(batch), autocast).layer is None
 
 
@@ -196,7 +248,7 @@ def _forward(model: nn.Module, batch: Batch, autocast: torch.dtype | None) -> _F
                 return _Forward(found[0] if found else "", True)
             again = _outputs(twin, batch)
     except Exception:  # somebody's model may refuse a copy or a second call in its own way
-        return _Forward(None, False)
+        return _Forward(None, is_known=False, has_run=False)
     return _Forward(None, all(torch.equal(a, b) for a, b in zip(out, again, strict=True)))
 
 

@@ -14,8 +14,10 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from .._errors import InvalidInput, PellucidWarning
+from . import torch_pace
 from .torch_batches import Batches
 from .torch_nonfinite import SEE, FirstNonFinite, at_the_end, is_finite, locate, told
+from .torch_pace import Pace
 from .torch_units import Units, UnitsSeen
 
 INTERVAL = 200
@@ -28,7 +30,7 @@ MOST_UNITS = 0.8
 """A share of a layer's units that is worth saying."""
 LARGE_UPDATE = 1.0
 LARGEST_PROBE = 2**16
-"""Numbers of a gradient that are added up at every step, at most."""
+"""Numbers of a gradient that are added up in one look, at most."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,10 @@ class Watch:
         self.measurements: tuple[LayerMeasurement, ...] = ()
         self._model, self._optimizer = model, optimizer
         self._layers = _with_weights(model)
-        self._batches = Batches(model, self._is_spoiled)
+        self._batches = Batches(model, self._is_spoiled_so_far)
+        self._pace = Pace()
+        self._next_look = 1  # the steps before it are counted, and no more
+        self._clean = 0  # the last step whose gradient was seen, and was finite
         self._units = UnitsSeen(model)
         self._units_now: dict[str, Units] = {}
         self._units_of: dict[str, deque[Units]] = {}
@@ -100,6 +105,7 @@ class Watch:
             self._bad_at_start = {n for n, p in self._trained().items() if not is_finite(p)}
         self._handles = [self._optimizer.register_step_pre_hook(self._before)]
         self._batches.begin()
+        self._next_look = self.steps + 1
         if (self.steps + 1) % self.interval == 0:
             self._units.begin()
         return self
@@ -112,39 +118,75 @@ class Watch:
         self._units.end()
         if self.first_nonfinite is None:
             trained = self._trained_and_good_at_start()
-            self.first_nonfinite = at_the_end(self.steps, self._model, self._batches, trained)
+            updates = self._updates_until(self.steps)
+            self.first_nonfinite = at_the_end(
+                self.steps, self._model, self._batches, trained, updates
+            )
         self._batches.end()
         self.measurements = tuple(self._rows)
         with nullcontext() if kind is None else suppress(PellucidWarning):
             for finding in self.findings:
                 warnings.warn(finding.sentence, PellucidWarning, stacklevel=2)
 
-    # ---- every step: a few microseconds
+    # ---- every step: a count and its batch; a few microseconds more where it is looked at
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         self.steps += 1
+        if self.steps < self._next_look and not kwargs and len(args) == 1:
+            self._batches.after_step(self.steps)
+            return None
         changed = self._with_checks(args, kwargs) if kwargs or len(args) > 1 else None
-        if changed is None and self.first_nonfinite is None and self._is_spoiled():
-            self._locate(self.steps - 1)
-        self._batches.after_step()
+        if changed is None:
+            self._look()
+        self._batches.after_step(self.steps)
         place = self.steps % self.interval
         if place == 0:
             self._measure()
         if place == self.interval - 1:
             self._units.begin()
             self._batches.asks_autocast = True
+        every = self._pace.every if changed is None else 1
+        self._next_look = self.steps + max(1, min(every, self.interval - 1 - place))
         return changed
+
+    def _look(self) -> None:
+        """Look at this step's gradient, before its update."""
+        if self.first_nonfinite is not None:
+            return
+        start = torch_pace.now()
+        is_spoiled = self._is_spoiled()
+        if not self._pace.is_chosen:
+            self._pace.note(start, max(1, self._batches.arrived))
+            if self._pace.is_chosen:
+                self._batches.keep(self._pace.every)
+        if is_spoiled:
+            self._locate(self.steps - 1)
+
+    def _is_spoiled_so_far(self) -> bool:
+        """Whether it is so amid a step, which is asked only if that step will be looked at."""
+        if self.steps + 1 < self._next_look:
+            return False
+        value = self._probed()
+        return value - value != 0.0
 
     def _is_spoiled(self) -> bool:
         """Whether the gradient of one parameter near the output is not finite."""
-        if self._probe is None:
-            return False
-        gradient = self._probe.grad
+        value = self._probed()
+        if value - value != 0.0:
+            return True
+        if value != 0.0:  # zeros may be all that an unused parameter has
+            self._clean = self.steps
+        return False
+
+    def _probed(self) -> float:
+        """The sum of that gradient; 0 where there is none."""
+        gradient = None if self._probe is None else self._probe.grad
         if gradient is None:
             self._choose_probe()
-            return False
-        value = gradient.item() if self._is_one else gradient.sum().item()
-        return value - value != 0.0
+            gradient = None if self._probe is None else self._probe.grad
+            if gradient is None:
+                return 0.0
+        return gradient.item() if self._is_one else gradient.sum().item()
 
     def _choose_probe(self) -> None:
         """The weights near the output: what is not finite in outputs or loss is in their gradient.
@@ -164,31 +206,37 @@ class Watch:
         if not callable(closure):
             return None
         before = self.first_nonfinite
-        since = [self.steps - 1]
+        last = [self.steps - 1]  # whose update was the last one
 
         def looked_at() -> Any:
             value = closure()
             if before is None:
                 self.first_nonfinite = None  # a line search may come back from such a point
                 if self._is_spoiled():
-                    self._locate(since[0])
-            self._batches.after_step()
-            since[0] = self.steps
+                    self._locate(last[0])
+            self._batches.after_step(self.steps)
+            last[0] = self.steps
             return value
 
         if len(args) > 1:
             return (args[0], looked_at, *args[2:]), kwargs
         return args, {**kwargs, "closure": looked_at}
 
-    def _locate(self, since: int) -> None:
-        """Called before the update: the parameters are those of this step's forward."""
+    def _locate(self, last: int) -> None:
+        """Called before the update: the parameters are those that the step `last` left."""
         found_inf = getattr(self._optimizer, "found_inf", None)  # a scaler that skips this step
         if found_inf is not None and bool(found_inf):
             return
         if self._probe is None or self._probe.grad is None or is_finite(self._probe.grad):
-            return  # only the sum was too large
-        trained = self._trained() if since == 0 else self._trained_and_good_at_start()
-        self.first_nonfinite = locate(self.steps, self._model, self._batches, trained, since)
+            self._clean = self.steps  # only the sum was too large
+            return
+        trained = self._trained() if last == 0 else self._trained_and_good_at_start()
+        updates = self._updates_until(last)
+        self.first_nonfinite = locate(self.steps, self._model, self._batches, trained, updates)
+
+    def _updates_until(self, last: int) -> range:
+        """The steps up to `last` whose updates nothing has shown to be finite."""
+        return range(min(max(self._clean, 1), last), last + 1)
 
     # ---- every `interval` steps
 
@@ -214,11 +262,13 @@ class Watch:
         self._handles.pop().remove()
         now = [list(_own(module)) for module in self._layers.values()]
         old = list(self._before_step.values())
-        gradients = _norms([[_gradient(p) for p in part] for part in now])
-        moves = iter(_all_differences(_flat(now), _flat(old)) if now else ())
-        moved_norms = _norms([[next(moves) for _ in part] for part in now])
-        norms = zip(self._layers, gradients, moved_norms, _norms(old), strict=True)
-        for name, gradient, moved, size in norms:
+        gradients = [[_gradient(p) for p in part] for part in now]
+        moved: list[torch.Tensor] = _all_differences(_flat(now), _flat(old)) if now else []
+        differences = iter(moved)
+        moves = [[next(differences) for _ in part] for part in now]
+        norms = iter(_norms([*gradients, *moves, *old]))
+        of_each = zip(*([next(norms) for _ in now] for _ in range(3)), strict=True)
+        for name, (gradient, move, size) in zip(self._layers, of_each, strict=True):
             units = self._units_now.get(name)
             share = 0.0 if units is None else float(units.mask.double().mean())
             state = "" if units is None else units.state
@@ -227,7 +277,7 @@ class Watch:
                     step=self.steps,
                     layer=self._label(name),
                     gradient_norm=gradient,
-                    update_ratio=moved / size if size > 0 else (math.inf if moved else 0.0),
+                    update_ratio=move / size if size > 0 else (math.inf if move else 0.0),
                     dead=share if state == "inactive" else 0.0,
                     saturated=share if state == "saturated" else 0.0,
                 )
@@ -315,8 +365,9 @@ def watch(model: Any, optimizer: Any, *, interval: int = INTERVAL) -> Watch:
         An `nn.Module` and the optimizer whose `step` the loop calls. Neither is changed; all hooks
         are gone after the block, and none is in copies or pickles of the model made inside it.
     interval
-        Steps between two measurements of gradients, updates and units. Every step is looked at for
-        numbers that are not finite.
+        Steps between two measurements of gradients, updates and units. For numbers that are not
+        finite every step is looked at, or every few steps (at most eight) where steps are short, as
+        the first ones are timed. Then `first_nonfinite` may be a range of steps.
 
     Returns
     -------
@@ -367,10 +418,12 @@ def _flat(groups: list[Any]) -> list[torch.Tensor]:
 
 
 def _norms(groups: list[list[torch.Tensor]]) -> list[float]:
-    """Euclid's norm of each group, in one call for all of them."""
+    """Euclid's norm of each group; one call and, on one device, one wait for all of them."""
     flat = _flat(groups)
-    norms = iter([float(norm) for norm in _all_norms(flat)] if flat else [])
-    return [math.hypot(*(next(norms) for _ in group)) for group in groups]
+    norms = _all_norms(flat) if flat else []
+    is_one_device = len({norm.device for norm in norms}) == 1
+    values = iter(torch.stack(norms).tolist() if is_one_device else map(float, norms))
+    return [math.hypot(*(next(values) for _ in group)) for group in groups]
 
 
 def _lasting(units: deque[Units]) -> Units | None:
