@@ -1,5 +1,6 @@
 """RESULTS.md: one section for each script, replaced whole by that script's `--write`."""
 
+import os
 import platform
 import re
 from datetime import date
@@ -22,6 +23,11 @@ def machine() -> str:
     isa = native.instruction_set() if native else "not compiled"
     cpu = f"{len(names)} x {names[0]}" if names else platform.processor()
     return f"{cpu}, kernel {isa}, Python {platform.python_version()}, {date.today()}"
+
+
+def load() -> str:
+    """How many processes wanted a processor in the last minute."""
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 def write_section(title: str, text: str) -> None:

@@ -37,13 +37,13 @@ from .verify import verify_certificate
 
 if TYPE_CHECKING:
     from .torch_gates import CODE_GATES as CODE_GATES
-    from .torch_watch import FirstNonFinite as FirstNonFinite
+    from .torch_nonfinite import FirstNonFinite as FirstNonFinite
     from .torch_watch import Watch as Watch
     from .torch_watch import watch as watch
 
 _WITH_TORCH = {
     "CODE_GATES": "torch_gates",
-    "FirstNonFinite": "torch_watch",
+    "FirstNonFinite": "torch_nonfinite",
     "Watch": "torch_watch",
     "watch": "torch_watch",
 }

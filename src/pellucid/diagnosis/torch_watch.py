@@ -2,44 +2,44 @@
 
 import math
 import warnings
+from collections import deque
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from .._errors import InvalidInput, PellucidWarning
-from .torch_state import global_state_kept, own_copy
+from . import torch_pace
+from .torch_batches import Batches
+from .torch_nonfinite import SEE, FirstNonFinite, at_the_end, is_finite, locate, told
+from .torch_pace import Pace
+from .torch_units import Units, UnitsSeen
 
 INTERVAL = 200
 """Steps between two measurements."""
 ENOUGH = 5
 """Measurements in a row that must agree before anything is said."""
+ENOUGH_ROWS = 20
+"""Rows that those measurements need together before anything is said of units."""
 MOST_UNITS = 0.8
 """A share of a layer's units that is worth saying."""
 LARGE_UPDATE = 1.0
-FLAT = 0.01
-"""A slope below this share of the steepest counts as saturated."""
-
-SEE = "pellucid.diagnose tells causes apart by experiments."
-
-
-@dataclass(frozen=True)
-class FirstNonFinite:
-    """Where numbers stopped being finite: the step (from 1), the layer, and in which pass.
-
-    `place` is "input", "forward", "loss", "gradient" or "parameters".
-    """
-
-    step: int
-    layer: str
-    place: str
+LARGEST_PROBE = 2**16
+"""Numbers of a gradient that are added up in one look, at most."""
 
 
 @dataclass(frozen=True)
 class LayerMeasurement:
-    """One layer at one step: shares of its units, norms over its weights and biases."""
+    """One layer at one step: norms over its weights and biases, shares of its units.
+
+    `dead` and `saturated` are 0 where the layer's units were not looked at: those of the output,
+    and those that go into no other layer by an activation alone.
+    """
 
     step: int
     layer: str
@@ -60,9 +60,10 @@ class Finding:
 class Watch:
     """What was seen of a training loop: `first_nonfinite`, `measurements`, `findings`.
 
-    A unit counts as dead where its weights got no gradient from the whole batch, and as saturated
-    where the slope of its sigmoid or tanh was below 1 % of the steepest on every row of it.
-    `findings` is empty unless something was so in at least five measurements in a row.
+    A unit counts as dead where ReLU made it 0 on every row of a batch, and as saturated where the
+    slope of its sigmoid or tanh was below 1 % of the steepest on every row. `findings` is empty
+    unless something was so in at least five measurements in a row. Steps are those that the
+    optimizer made, from 1.
     """
 
     def __init__(self, model: Any, optimizer: Any, interval: int):
@@ -78,174 +79,211 @@ class Watch:
         self.first_nonfinite: FirstNonFinite | None = None
         self.measurements: tuple[LayerMeasurement, ...] = ()
         self._model, self._optimizer = model, optimizer
-        self._layers = {n: m for n, m in model.named_modules() if _has_weights(m)}
-        self._held = {id(p) for g in optimizer.param_groups for p in g["params"]}
+        self._layers = _with_weights(model)
+        self._batches = Batches(model, self._is_spoiled_so_far)
+        self._pace = Pace()
+        self._next_look = 1  # the steps before it are counted, and no more
+        self._clean = 0  # the last step whose gradient was seen, and was finite
+        self._units = UnitsSeen(model)
+        self._units_now: dict[str, Units] = {}
+        self._units_of: dict[str, deque[Units]] = {}
         self._rows: list[LayerMeasurement] = []
-        self._alive: dict[str, list[torch.Tensor]] = {n: [] for n in self._layers}
-        self._flat: dict[str, list[torch.Tensor]] = {}
-        self._handles: list[Any] = []
-        self._passing: list[Any] = []  # hooks of a measured step
-        self._input: tuple[Any, ...] = ()
         self._before_step: dict[str, list[torch.Tensor]] = {}
-        self._own_forward: Any = None
+        self._left_out: dict[str, list[torch.Tensor]] = {}  # layers that the optimizer lacks
+        self._moved_elsewhere: set[str] = set()
+        self._bad_at_start: set[str] = set()
+        self._handles: list[Any] = []
         self._choose_probe()
 
     # ---- the block
 
     def __enter__(self) -> "Watch":
         """Put the hooks in."""
+        if self._handles:
+            raise InvalidInput("this watch is in its block already; make another with watch(...).")
+        if self.steps == 0:
+            self._bad_at_start = {n for n, p in self._trained().items() if not is_finite(p)}
         self._handles = [self._optimizer.register_step_pre_hook(self._before)]
-        self._remember_inputs()
-        if self.interval == 1:
-            self._look_at_activations()
+        self._batches.begin()
+        self._next_look = self.steps + 1
+        if (self.steps + 1) % self.interval == 0:
+            self._units.begin()
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         """Take everything away, and warn of what is sure."""
-        for handle in (*self._handles, *self._passing):
+        for handle in self._handles:
             handle.remove()
-        if "forward" in vars(self._model):
-            del self._model.forward
-        if self._own_forward is not None:
-            self._model.forward = self._own_forward
-        self._handles, self._passing, self._input = [], [], ()
-        self._before_step = {}
+        self._handles, self._before_step = [], {}
+        self._units.end()
+        if self.first_nonfinite is None:
+            trained = self._trained_and_good_at_start()
+            updates = self._updates_until(self.steps)
+            self.first_nonfinite = at_the_end(
+                self.steps, self._model, self._batches, trained, updates
+            )
+        self._batches.end()
         self.measurements = tuple(self._rows)
-        for finding in self.findings:
-            warnings.warn(finding.sentence, PellucidWarning, stacklevel=2)
+        with nullcontext() if kind is None else suppress(PellucidWarning):
+            for finding in self.findings:
+                warnings.warn(finding.sentence, PellucidWarning, stacklevel=2)
 
-    # ---- every step: a few microseconds
+    # ---- every step: a count and its batch; a few microseconds more where it is looked at
 
-    def _remember_inputs(self) -> None:
-        """Keep the arguments of the last forward; a hook of torch would cost ten times as much."""
-        self._own_forward = vars(self._model).get("forward")
-        forward = self._model.forward
-
-        def remembering(*arguments: Any, **more: Any) -> Any:
-            self._input = arguments
-            return forward(*arguments, **more)
-
-        self._model.forward = remembering
-
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         self.steps += 1
-        probe = self._probe
-        if probe is not None and self.first_nonfinite is None:
-            gradient = probe.grad
-            if gradient is not None:
-                value = gradient.item() if self._is_one else gradient.sum().item()
-                if value - value != 0.0:
-                    self._locate()
-        if self.steps % self.interval == 0:
+        if self.steps < self._next_look and not kwargs and len(args) == 1:
+            self._batches.after_step(self.steps)
+            return None
+        changed = self._with_checks(args, kwargs) if kwargs or len(args) > 1 else None
+        if changed is None:
+            self._look()
+        self._batches.after_step(self.steps)
+        place = self.steps % self.interval
+        if place == 0:
             self._measure()
-        elif (self.steps + 1) % self.interval == 0:
-            self._look_at_activations()
+        if place == self.interval - 1:
+            self._units.begin()
+            self._batches.asks_autocast = True
+        every = self._pace.every if changed is None else 1
+        self._next_look = self.steps + max(1, min(every, self.interval - 1 - place))
+        return changed
+
+    def _look(self) -> None:
+        """Look at this step's gradient, before its update."""
+        if self.first_nonfinite is not None:
+            return
+        start = torch_pace.now()
+        is_spoiled = self._is_spoiled()
+        if not self._pace.is_chosen:
+            self._pace.note(start, max(1, self._batches.arrived))
+            if self._pace.is_chosen:
+                self._batches.keep(self._pace.every)
+        if is_spoiled:
+            self._locate(self.steps - 1)
+
+    def _is_spoiled_so_far(self) -> bool:
+        """Whether it is so amid a step, which is asked only if that step will be looked at."""
+        if self.steps + 1 < self._next_look:
+            return False
+        value = self._probed()
+        return value - value != 0.0
+
+    def _is_spoiled(self) -> bool:
+        """Whether the gradient of one parameter near the output is not finite."""
+        value = self._probed()
+        if value - value != 0.0:
+            return True
+        if value != 0.0:  # zeros may be all that an unused parameter has
+            self._clean = self.steps
+        return False
+
+    def _probed(self) -> float:
+        """The sum of that gradient; 0 where there is none."""
+        gradient = None if self._probe is None else self._probe.grad
+        if gradient is None:
+            self._choose_probe()
+            gradient = None if self._probe is None else self._probe.grad
+            if gradient is None:
+                return 0.0
+        return gradient.item() if self._is_one else gradient.sum().item()
 
     def _choose_probe(self) -> None:
-        self._probe = _probe(self._model, self._held)
+        """The weights near the output: what is not finite in outputs or loss is in their gradient.
+
+        That of a bias would not do: it is the same for every output where the loss is linear.
+        """
+        trained = list(self._trained().values())
+        used = [p for p in trained if p.grad is not None and not p.grad.is_sparse] or trained
+        last = sorted(used[-2:], key=lambda p: p.numel())
+        small = [p for p in last if p.numel() <= LARGEST_PROBE]
+        self._probe = small[-1] if small else next(iter(last), None)
         self._is_one = self._probe is not None and self._probe.numel() == 1
+
+    def _with_checks(self, args: Any, kwargs: Any) -> Any:
+        """The arguments of `step`, with a closure whose every evaluation is looked at."""
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")
+        if not callable(closure):
+            return None
+        before = self.first_nonfinite
+        last = [self.steps - 1]  # whose update was the last one
+
+        def looked_at() -> Any:
+            value = closure()
+            if before is None:
+                self.first_nonfinite = None  # a line search may come back from such a point
+                if self._is_spoiled():
+                    self._locate(last[0])
+            self._batches.after_step(self.steps)
+            last[0] = self.steps
+            return value
+
+        if len(args) > 1:
+            return (args[0], looked_at, *args[2:]), kwargs
+        return args, {**kwargs, "closure": looked_at}
+
+    def _locate(self, last: int) -> None:
+        """Called before the update: the parameters are those that the step `last` left."""
+        found_inf = getattr(self._optimizer, "found_inf", None)  # a scaler that skips this step
+        if found_inf is not None and bool(found_inf):
+            return
+        if self._probe is None or self._probe.grad is None or is_finite(self._probe.grad):
+            self._clean = self.steps  # only the sum was too large
+            return
+        trained = self._trained() if last == 0 else self._trained_and_good_at_start()
+        updates = self._updates_until(last)
+        self.first_nonfinite = locate(self.steps, self._model, self._batches, trained, updates)
+
+    def _updates_until(self, last: int) -> range:
+        """The steps up to `last` whose updates nothing has shown to be finite."""
+        return range(min(max(self._clean, 1), last), last + 1)
 
     # ---- every `interval` steps
 
-    def _look_at_activations(self) -> None:
-        for name, module in self._model.named_modules():
-            if type(module) in _SMOOTH:
-                self._passing.append(module.register_forward_hook(self._slopes_of(name)))
-
-    def _slopes_of(self, name: str) -> Any:
-        def hook(module: nn.Module, _: Any, output: torch.Tensor) -> None:
-            if torch.is_grad_enabled() and output.ndim == 2:
-                slope = _SMOOTH[type(module)](output.detach())
-                self._flat.setdefault(name, []).append((slope < FLAT).all(0))
-
-        return hook
-
     def _measure(self) -> None:
-        for handle in self._passing:
-            handle.remove()
-        self._passing = []
+        self._units_now = self._units.end()
+        for name, units in self._units_now.items():
+            self._units_of.setdefault(name, deque(maxlen=ENOUGH)).append(units)
+        self._layers = _with_weights(self._model)  # lazy ones have got theirs by now
         self._before_step = {
             name: [p.detach().clone() for p in _own(module)]
             for name, module in self._layers.items()
         }
-        for name, module in self._layers.items():
-            weight, bias = module.weight, getattr(module, "bias", None)
-            if isinstance(weight, torch.Tensor) and weight.grad is not None:
-                alive = (weight.grad != 0).any(1)
-                if bias is not None and bias.grad is not None:
-                    alive |= bias.grad != 0
-                self._alive[name].append(alive)
-        self._passing.append(self._optimizer.register_step_post_hook(self._after))
-        if self.interval == 1:
-            self._look_at_activations()
+        held = self._held()
+        for name, now in self._before_step.items():
+            if not any(id(p) in held for p in _own(self._layers[name])):
+                old = self._left_out.get(name, now)
+                if not all(torch.equal(a, b) for a, b in zip(old, now, strict=True)):
+                    self._moved_elsewhere.add(name)
+                self._left_out[name] = now
+        self._handles.append(self._optimizer.register_step_post_hook(self._after))
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._passing[-1 if self.interval > 1 else 0].remove()
-        self._passing = self._passing[:-1] if self.interval > 1 else self._passing[1:]
-        smooth = list(self._flat)
+        self._handles.pop().remove()
         now = [list(_own(module)) for module in self._layers.values()]
         old = list(self._before_step.values())
-        gradients = _norms([[p.grad for p in new if p.grad is not None] for new in now])
-        sizes = _norms(old)
-        flat_now, flat_old = ([p.detach() for part in parts for p in part] for parts in (now, old))
-        moves = iter(_all_differences(flat_now, flat_old))
-        moved_norms = _norms([[next(moves) for _ in part] for part in now])
-        for i, name in enumerate(self._layers):
-            moved, size = moved_norms[i], sizes[i]
-            alive = self._alive[name]
-            is_last = i == len(self._layers) - 1
-            dead = 0.0 if is_last or not alive else 1.0 - float(alive[-1].double().mean())
-            flat = self._flat[smooth[i]][-1] if i < len(smooth) else None
+        gradients = [[_gradient(p) for p in part] for part in now]
+        moved: list[torch.Tensor] = _all_differences(_flat(now), _flat(old)) if now else []
+        differences = iter(moved)
+        moves = [[next(differences) for _ in part] for part in now]
+        norms = iter(_norms([*gradients, *moves, *old]))
+        of_each = zip(*([next(norms) for _ in now] for _ in range(3)), strict=True)
+        for name, (gradient, move, size) in zip(self._layers, of_each, strict=True):
+            units = self._units_now.get(name)
+            share = 0.0 if units is None else float(units.mask.double().mean())
+            state = "" if units is None else units.state
             self._rows.append(
                 LayerMeasurement(
                     step=self.steps,
-                    layer=name or type(self._layers[name]).__name__,
-                    gradient_norm=gradients[i],
-                    update_ratio=moved / size if size > 0 else (math.inf if moved else 0.0),
-                    dead=dead,
-                    saturated=0.0 if flat is None else float(flat.double().mean()),
+                    layer=self._label(name),
+                    gradient_norm=gradient,
+                    update_ratio=move / size if size > 0 else (math.inf if move else 0.0),
+                    dead=share if state == "inactive" else 0.0,
+                    saturated=share if state == "saturated" else 0.0,
                 )
             )
         self._before_step = {}
         self._choose_probe()
-
-    # ---- the first number that is not finite
-
-    def _locate(self) -> None:
-        """Called before the update: the parameters are those of this step's forward."""
-        name = _first(_bad(n, p) for n, p in self._model.named_parameters())
-        if name is not None:
-            layer = name.rpartition(".")[0]
-            self.first_nonfinite = FirstNonFinite(self.steps - 1, layer, "parameters")
-            return
-        place = self._in_the_forward()
-        if place is None:
-            bad = [n for n, m in self._layers.items() if not _finite_gradient(m)]
-            inner = len(bad) < len(self._layers)
-            place = (bad[-1] if inner and bad else "", "gradient" if inner else "loss")
-        self.first_nonfinite = FirstNonFinite(self.steps, *place)
-
-    def _in_the_forward(self) -> tuple[str, str] | None:
-        """The first part of the model whose output is not finite on this step's batch."""
-        found: list[str] = []
-        tensors = [a for a in self._input if isinstance(a, torch.Tensor)]
-        if any(t.is_floating_point() and not bool(torch.isfinite(t).all()) for t in tensors):
-            return "", "input"
-        twin = own_copy(self._model)
-        vars(twin).pop("forward", None)
-        twin.train(self._model.training)
-        for name, part in twin.named_modules():
-            if not list(part.children()):
-                part.register_forward_hook(_note(name, found))
-        with global_state_kept(), torch.no_grad():
-            try:
-                out = twin(*self._input)
-            except Exception:  # a forward that needs more than tensors
-                return None
-        if found:
-            return found[0], "forward"
-        finite = not isinstance(out, torch.Tensor) or bool(torch.isfinite(out).all())
-        return None if finite else ("", "forward")
 
     # ---- what is sure
 
@@ -255,53 +293,51 @@ class Watch:
         return tuple(self._findings())
 
     def _findings(self) -> Iterator[Finding]:
-        first = self.first_nonfinite
-        if first is not None:
-            yield Finding("not finite", _told(first))
-        for name in list(self._layers)[:-1]:
-            share = _lasting([~a for a in self._alive[name]])
-            if share is not None and share >= MOST_UNITS:
-                yield Finding(
-                    "dead units",
-                    f"{share:.0%} of the units of layer {name!r} got no gradient in each of the "
-                    f"last {ENOUGH} measurements: they do not learn any more. Seen with rates that "
-                    f"are too high, with unscaled inputs and with unlucky starts; {SEE}",
-                )
-        for name, flat in self._flat.items():
-            share = _lasting(flat)
-            if share is not None and share >= MOST_UNITS:
-                yield Finding(
-                    "saturated units",
-                    f"{share:.0%} of the units of {name!r} were saturated on every row in each of "
-                    f"the last {ENOUGH} measurements. Seen with unscaled inputs, with large "
-                    f"initial weights and with rates that are too high; {SEE}",
-                )
-        yield from self._updates()
-
-    def _updates(self) -> Iterator[Finding]:
+        if self.first_nonfinite is not None:
+            yield Finding("not finite", told(self.first_nonfinite))
+        for name, units in self._units_of.items():
+            lasting = _lasting(units)
+            if lasting is not None and float(lasting.mask.double().mean()) >= MOST_UNITS:
+                yield Finding(*_told_of_units(self._label(name), lasting))
         for name in self._layers:
-            label = name or type(self._layers[name]).__name__
+            label = self._label(name)
             rows = [r for r in self._rows if r.layer == label][-ENOUGH:]
-            if len(rows) < ENOUGH:
-                continue
-            ratios = [r.update_ratio for r in rows]
-            if not self._is_held(name) and all(row.gradient_norm > 0 for row in rows):
+            if len(rows) == ENOUGH:
+                yield from self._updates(name, label, rows)
+
+    def _updates(self, name: str, label: str, rows: list[LayerMeasurement]) -> Iterator[Finding]:
+        ratios = [row.update_ratio for row in rows]
+        gradients = {row.gradient_norm for row in rows}
+        if name in self._left_out:
+            # one gradient that never changes is left from earlier
+            if name not in self._moved_elsewhere and min(gradients) > 0 and len(gradients) > 1:
                 yield Finding(
                     "no updates",
                     f"Layer {label!r} gets a gradient in each of the last {ENOUGH} measured steps, "
                     "and its parameters are not in this optimizer.",
                 )
-            elif all(LARGE_UPDATE < r < math.inf for r in ratios):
-                yield Finding(
-                    "large updates",
-                    f"The steps of layer {label!r} were larger than its parameters themselves "
-                    f"({min(ratios):.1f} to {max(ratios):.1f} times) in each of the last {ENOUGH} "
-                    "measurements. Seen with rates that are too high and with unscaled targets; "
-                    f"{SEE}",
-                )
+        elif all(LARGE_UPDATE < ratio < math.inf for ratio in ratios):
+            yield Finding(
+                "large updates",
+                f"The steps of layer {label!r} were larger than its parameters themselves "
+                f"({min(ratios):.1f} to {max(ratios):.1f} times) in each of the last {ENOUGH} "
+                "measurements. Seen with rates that are too high and with unscaled targets; "
+                f"{SEE}",
+            )
 
-    def _is_held(self, name: str) -> bool:
-        return any(id(p) in self._held for p in _own(self._layers[name]))
+    def _held(self) -> set[int]:
+        return {id(p) for group in self._optimizer.param_groups for p in group["params"]}
+
+    def _trained(self) -> dict[str, nn.Parameter]:
+        held = self._held()
+        named = self._model.named_parameters()
+        return {n: p for n, p in named if p.requires_grad and id(p) in held and not is_lazy(p)}
+
+    def _trained_and_good_at_start(self) -> dict[str, nn.Parameter]:
+        return {n: p for n, p in self._trained().items() if n not in self._bad_at_start}
+
+    def _label(self, name: str) -> str:
+        return name or type(self._layers[name]).__name__
 
     # ---- as a table and in words
 
@@ -327,10 +363,11 @@ def watch(model: Any, optimizer: Any, *, interval: int = INTERVAL) -> Watch:
     ----------
     model, optimizer
         An `nn.Module` and the optimizer whose `step` the loop calls. Neither is changed; all hooks
-        are gone after the block.
+        are gone after the block, and none is in copies or pickles of the model made inside it.
     interval
-        Steps between two measurements of gradients, updates and units. Every step is looked at for
-        numbers that are not finite.
+        Steps between two measurements of gradients, updates and units. For numbers that are not
+        finite every step is looked at, or every few steps (at most eight) where steps are short, as
+        the first ones are timed. Then `first_nonfinite` may be a range of steps.
 
     Returns
     -------
@@ -343,73 +380,58 @@ def watch(model: Any, optimizer: Any, *, interval: int = INTERVAL) -> Watch:
 # ---- small things
 
 
-def _told(first: FirstNonFinite) -> str:
-    where = {
-        "input": "the batch that the model was given holds a number that is not finite",
-        "forward": f"the output of layer {first.layer!r} was the first that is not finite",
-        "loss": "the outputs were finite, and the loss or its gradient was not",
-        "gradient": f"the gradient was not finite from layer {first.layer!r} downward",
-        "parameters": f"the update made parameters of layer {first.layer!r} not finite",
-    }[first.place]
-    return (
-        f"Step {first.step}: {where}. Seen with rates that are too high, with unscaled numbers and "
-        f"with logarithms or divisions at 0; {SEE}"
+def _told_of_units(label: str, units: Units) -> tuple[str, str]:
+    share = f"{float(units.mask.double().mean()):.0%} of the units of layer {label!r}"
+    when = f"on every row in each of the last {ENOUGH} measurements"
+    if units.state == "inactive":
+        return "dead units", (
+            f"{share} were inactive {when}: no gradient reaches their weights. Seen with rates "
+            f"that are too high, with unscaled inputs and with unlucky starts; {SEE}"
+        )
+    return "saturated units", (
+        f"{share} were saturated {when}. Seen with unscaled inputs, with large initial weights "
+        f"and with rates that are too high; {SEE}"
     )
 
 
-def _has_weights(module: nn.Module) -> bool:
-    own = dict(module.named_parameters(recurse=False))
-    return "weight" in own and own["weight"].ndim == 2
+def _with_weights(model: nn.Module) -> dict[str, nn.Module]:
+    """The parts that have a weight matrix of their own."""
+    own = {n: dict(m.named_parameters(recurse=False)) for n, m in model.named_modules()}
+    matrices = {n for n, p in own.items() if "weight" in p and not is_lazy(p["weight"])}
+    return {n: m for n, m in model.named_modules() if n in matrices and m.weight.ndim == 2}
 
 
 def _own(module: nn.Module) -> Iterator[nn.Parameter]:
     return module.parameters(recurse=False)
 
 
-def _probe(model: nn.Module, held: set[int]) -> nn.Parameter | None:
-    """A small parameter near the output: a loss that is not finite reaches its gradient at once."""
-    trained = [p for p in model.parameters() if p.requires_grad and id(p) in held]
-    return min(trained[-2:], key=lambda p: p.numel(), default=None)
+def _gradient(parameter: nn.Parameter) -> torch.Tensor:
+    """The gradient's stored numbers; none where there is no gradient."""
+    gradient = parameter.grad
+    if gradient is None or not parameter.requires_grad:
+        return parameter.new_zeros(1)
+    return gradient.coalesce().values() if gradient.is_sparse else gradient
+
+
+def _flat(groups: list[Any]) -> list[torch.Tensor]:
+    return [tensor.detach() for group in groups for tensor in group]
 
 
 def _norms(groups: list[list[torch.Tensor]]) -> list[float]:
-    """Euclid's norm of each group, in one call for all of them."""
-    flat = [t.detach() for group in groups for t in group]
-    norms = _all_norms(flat) if flat else ()
-    squares = iter((torch.stack(norms).double() ** 2).tolist() if flat else ())
-    return [math.sqrt(sum(next(squares) for _ in group)) for group in groups]
+    """Euclid's norm of each group; one call and, on one device, one wait for all of them."""
+    flat = _flat(groups)
+    norms = _all_norms(flat) if flat else []
+    is_one_device = len({norm.device for norm in norms}) == 1
+    values = iter(torch.stack(norms).tolist() if is_one_device else map(float, norms))
+    return [math.hypot(*(next(values) for _ in group)) for group in groups]
 
 
-def _first(names: Iterator[str | None]) -> str | None:
-    return next((name for name in names if name is not None), None)
-
-
-def _bad(name: str, tensor: torch.Tensor) -> str | None:
-    return None if bool(torch.isfinite(tensor).all()) else name
-
-
-def _finite_gradient(module: nn.Module) -> bool:
-    return all(p.grad is None or bool(torch.isfinite(p.grad).all()) for p in _own(module))
-
-
-def _note(name: str, found: list[str]) -> Any:
-    def hook(module: nn.Module, _: Any, output: Any) -> None:
-        if isinstance(output, torch.Tensor) and not bool(torch.isfinite(output).all()):
-            found.append(name or type(module).__name__)
-
-    return hook
-
-
-def _lasting(masks: list[torch.Tensor]) -> float | None:
-    """The share of units that are in all of the last measurements; None where there are too few."""
-    if len(masks) < ENOUGH:
+def _lasting(units: deque[Units]) -> Units | None:
+    """The units that are so in all of the last measurements; None where those are too few."""
+    if len(units) < ENOUGH or sum(one.rows for one in units) < ENOUGH_ROWS:
         return None
-    return float(torch.stack(masks[-ENOUGH:]).all(0).double().mean())
+    return reduce(Units.also, units)
 
 
 _all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make
 _all_differences: Any = vars(torch)["_foreach_sub"]
-_SMOOTH = {
-    nn.Sigmoid: lambda s: 4 * s * (1 - s),
-    nn.Tanh: lambda t: 1 - t * t,
-}

@@ -1,0 +1,130 @@
+"""What hidden units do on a batch, read from one forward: inactive ones and saturated ones.
+
+A layer is hidden if its outputs go through an activation into another `nn.Linear`, as the graph of
+the gradient says, for activations that are modules and for those that are calls. All others (heads,
+gates, residual sums) are left alone: there a zero or a saturated output is no fault.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+
+FLAT = 0.01
+"""A slope below this share of the steepest counts as saturated."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """For each unit of a layer: whether it was inactive, or saturated, on all of so many rows.
+
+    `state` is "inactive" or "saturated", `mask` a bool tensor of shape (width,).
+    """
+
+    state: str
+    mask: torch.Tensor
+    rows: int
+
+    def also(self, other: "Units") -> "Units":
+        """The same units on the rows of both."""
+        return Units(self.state, self.mask & other.mask, self.rows + other.rows)
+
+
+class UnitsSeen:
+    """Looks at the forwards of a model between `begin` and `end`.
+
+    The hooks are those of torch for all modules, so that none is in the model or in its copies.
+    """
+
+    def __init__(self, model: nn.Module):
+        self._names = {id(m): name for name, m in model.named_modules()}
+        self._handles: list[Any] = []
+        self._seen: dict[str, Units] = {}
+        self._made: dict[Any, nn.Linear] = {}  # node of the graph -> layer whose output it made
+        self._outputs: dict[Any, torch.Tensor] = {}  # node of the graph -> output of an activation
+
+    def begin(self) -> None:
+        """Look at every forward from here on."""
+        self._handles = [
+            register_module_forward_pre_hook(self._enters),
+            register_module_forward_hook(self._leaves),
+        ]
+
+    def end(self) -> dict[str, Units]:
+        """What was seen of each hidden layer since `begin`."""
+        for handle in self._handles:
+            handle.remove()
+        seen = self._seen
+        self._handles, self._seen, self._made, self._outputs = [], {}, {}, {}
+        return seen
+
+    def _leaves(self, module: nn.Module, _: Any, output: Any) -> None:
+        node = getattr(output, "grad_fn", None)
+        if node is None or id(module) not in self._names:
+            return
+        if isinstance(module, nn.Linear):
+            self._made[node] = module
+        elif node.name() in _ACTIVATIONS:
+            self._outputs[node] = output
+
+    def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if isinstance(module, nn.Linear) and id(module) in self._names and arguments:
+            found = self._units_behind(arguments[0])
+            if found is not None:
+                name, units = found
+                earlier = self._seen.get(name)
+                self._seen[name] = units if earlier is None else earlier.also(units)
+
+    def _units_behind(self, h: Any) -> tuple[str, Units] | None:
+        """The hidden layer that `h` comes from, and its units: h <- activation <- layer."""
+        start = getattr(h, "grad_fn", None)
+        node = self._skipped(start)
+        if node is None or node.name() not in _ACTIVATIONS:
+            return None
+        state, is_so = _ACTIVATIONS[node.name()]
+        values = self._outputs.get(node)
+        if values is None and (node is start or state == "inactive"):  # dropout keeps a zero
+            values = h
+        layer = self._made.get(self._skipped(node.next_functions[0][0]))
+        if layer is None or values is None or values.ndim < 2:
+            return None
+        if values.shape[-1] != layer.out_features:
+            return None
+        rows = values.detach().reshape(-1, layer.out_features)
+        return self._names[id(layer)], Units(state, is_so(rows).all(0), len(rows))
+
+    def _skipped(self, node: Any) -> Any:
+        """The first node, from this one backward, that does more than passing units on."""
+        while node is not None and node not in self._made and _is_passed(node):
+            node = node.next_functions[0][0]
+        return node
+
+
+def _is_passed(node: Any) -> bool:
+    """Whether a node passes on the units of its first argument, each by itself."""
+    if node.name() not in _PASSED:
+        return False
+    others = [other for other, _ in node.next_functions[1:] if other is not None]
+    return node.name() in _NORMALISED or not others
+
+
+_ACTIVATIONS: dict[str, tuple[str, Callable[[torch.Tensor], torch.Tensor]]] = {
+    "ReluBackward0": ("inactive", lambda h: h == 0),
+    "SigmoidBackward0": ("saturated", lambda s: 4 * s * (1 - s) < FLAT),
+    "TanhBackward0": ("saturated", lambda t: 1 - t * t < FLAT),
+}
+"""Node of the graph -> what its units can be, and which values are so."""
+_NORMALISED = {"NativeBatchNormBackward0", "NativeLayerNormBackward0"}
+_PASSED = _NORMALISED | {
+    "MulBackward0",  # by a constant: dropout
+    "NativeDropoutBackward0",
+    "ToCopyBackward0",
+    "UnsafeViewBackward0",
+    "ViewBackward0",
+}
