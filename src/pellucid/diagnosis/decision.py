@@ -136,7 +136,7 @@ class Evidence:
     the user's architecture on the rows that the reference was judged by, `lowest` on all training
     rows, of those that `bound` is about. `n_same` counts the runs, `n_networks` with those that
     were made from others, and `n_reached` those whose training loss reaches the reference.
-    `n_larger` counts the larger architectures, `n_larger_better` those that are better than every run of
+    `n_larger` counts the larger architectures, `n_larger_better` those better than every run of
     the user's, on the training and on the held-out rows. `room` is a run of the user's
     architecture that is better on both, `convex` says that there is no hidden layer, and `few`
     holds the classes with too few rows to judge, with their numbers of rows. `unpenalised` is

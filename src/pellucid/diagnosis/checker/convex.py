@@ -72,8 +72,9 @@ def _scaled_columns(rows: TrainingRows, evidence: dict[str, Any]) -> Float64[Arr
     scale = read_numbers(evidence["input_scale"], "scales of the columns")
     if offset.shape != (rows.X.shape[1],) or scale.shape != offset.shape:
         raise Refused("the evidence does not scale the columns of the data")
-    raw = [o == 0.0 and s == 1.0 for o, s in zip(offset, scale, strict=True)]
-    standard = [_is_standard(*part) for part in zip(rows.X.T, offset, scale, strict=True)]
+    given = list(zip(offset.tolist(), scale.tolist(), strict=True))
+    raw = [pair == (0.0, 1.0) for pair in given]
+    standard = [_is_standard(x, *pair) for x, pair in zip(rows.X.T, given, strict=True)]
     as_given = (rows.output_offset, rows.output_scale) == (0.0, 1.0)
     if not all(a or b for a, b in zip(raw, standard, strict=True)):
         raise Refused("the scale of the columns is not the mean and deviation of their rows")

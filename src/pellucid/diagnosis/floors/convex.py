@@ -18,6 +18,8 @@ from .rows import Rows, link_of
 
 SHARES = (0.95, 0.85, 0.6)
 """Of the penalty, that the bound is computed with."""
+USELESS = 0.1
+"""A bound below this share of the constant's loss exceeds no tolerance: it is not looked for."""
 FEWEST_ROWS, LARGEST_RANK = 4, 3
 DEPENDENT = 1e-10
 """Columns that add a smaller share than this to the largest singular value add nothing."""
@@ -68,11 +70,16 @@ def _problem(rows: Rows, Z: Float64[Array, "n r"], outputs: int) -> Penalised:
 def _best(
     rows: Rows, architecture: Architecture, problem: Penalised, places: tuple[Array, Array, Array]
 ) -> Found | None:
-    """The highest bound over a few shares of the penalty."""
+    """The highest bound over a few shares of the penalty.
+
+    None is above the loss of the network that the objective is of, which may be too low to matter.
+    """
     distinct, place, Q = places
     pool = spread_directions(distinct, DIRECTIONS[Q.shape[1]])
     fit, best = dual_point(problem, distinct, place, pool).fit, None
     units = units_of(problem, fit, architecture.hidden[0])
+    if units.loss < USELESS * problem.constant_loss():
+        return None
     for share in SHARES:
         found = dual_point(with_penalty(problem, share), distinct, place, pool, fit)
         fit = found.fit

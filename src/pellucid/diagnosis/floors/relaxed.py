@@ -15,16 +15,16 @@ import numpy as np
 from ..._shapes import Array, Float64, Int
 from .sphere import FEW, largest_sums, sums
 
-FROM_POOL, FROM_SPHERE = 30, 6
+FROM_POOL, FROM_SPHERE = 10, 4
 """How often directions are added that exceed the penalty, of those given and of all."""
 CLOSE = 5e-5
 """The excess of the sums over the penalty that is scaled away."""
 MARGIN = 5e-5
 """What scaled sums stay below the penalty, so that boxes of directions can be shown to."""
 STEPS = 400
-NEWTON_STEPS, CENTRE, SOLVED = 60, 0.1, 1e-10
-UNUSED = 1e-5
-"""Units whose outputs are a smaller share of the largest are left out of the next fit."""
+NEWTON_STEPS, CENTRE, SOLVED = 40, 0.1, 1e-9
+FLAT = 1e-12
+"""The least curvature of a row: a row that is classified beyond doubt has none."""
 SAME = 0.98
 """The cosine from which two directions count as those of one unit."""
 MOST_UNITS = 32
@@ -48,6 +48,15 @@ class Penalised:
         if self.labels:
             return np.logaddexp(0.0, f) - self.t * f
         return (self.t - f) ** 2 / 2
+
+    def constant_loss(self) -> float:
+        """The mean loss of the best constant."""
+        mean = float(self.t.mean())
+        if self.labels:
+            from scipy.special import entr
+
+            return float(entr(mean) + entr(1 - mean))
+        return float(((self.t - mean) ** 2).mean()) / 2
 
     def slopes(self, f: Float64[Array, " n"]) -> Float64[Array, " n"]:
         """The derivatives of the losses by f."""
@@ -105,11 +114,12 @@ class DualPoint:
 
 @dataclass(frozen=True)
 class Units:
-    """A network in the coordinates of `Penalised`, and its objective above the least loss."""
+    """A network in the coordinates of `Penalised`; loss and objective are above the least loss."""
 
     weights: Float64[Array, "m r"]
     outputs: Float64[Array, " m"]
     bias: float
+    loss: float
     objective: float
 
 
@@ -165,20 +175,30 @@ def _refitted(problem: Penalised, fit: Fit) -> Fit:
         g = A.T @ problem.slopes(f) / n + cost + ridge * x
         gap = float(x[:-1] @ z)
         mu = CENTRE * gap / max(2 * m, 1)
-        H = (A.T * problem.curvatures(f)) @ A / n
-        H[np.diag_indices(2 * m + 1)] += ridge + np.append(z / x[:-1], 0.0)
-        step = -np.linalg.solve(H, g - np.append(mu / x[:-1], 0.0))
+        diagonal = np.append(z / x[:-1], problem.of_bias)
+        curvature = np.maximum(problem.curvatures(f), FLAT) / n
+        step = _newton_step(A, curvature, diagonal, np.append(mu / x[:-1], 0.0) - g)
         of_z = (mu - z * step[:-1]) / x[:-1] - z
         x = x + _length(x[:-1], step[:-1]) * step
         z = z + _length(z, of_z) * of_z
-        if gap + np.abs(step[-1]) < SOLVED * (1 + abs(x[-1])):
+        if gap + abs(step[-1]) < SOLVED * (1 + abs(x[-1])):
             break
-    c = (x[:m] - x[m:-1]) / size
-    return Fit(
-        fit.directions,
-        np.where(np.abs(c) * size > UNUSED * np.abs(c * size).max(initial=0), c, 0.0),
-        float(x[-1]),
-    )
+    c, largest = x[:m] - x[m:-1], float(x[:-1].max(initial=0.0))
+    slack = np.minimum(z[:m], z[m:]) / cost[:m]
+    used = np.abs(c) > slack * largest  # one of x and z goes to 0
+    return Fit(fit.directions, np.where(used, c / size, 0.0), float(x[-1]))
+
+
+def _newton_step(A: Array, curvature: Array, diagonal: Array, g: Array) -> Float64[Array, " k"]:
+    """Solve (diagonal + A' curvature A) step = g, by whichever matrix is the smaller."""
+    n, k = A.shape
+    if k <= n:
+        H = (A.T * curvature) @ A
+        H[np.diag_indices(k)] += diagonal
+        return np.linalg.solve(H, g)
+    S = (A / diagonal) @ A.T  # Woodbury: (1 / curvature + A A' / diagonal) is n by n
+    S[np.diag_indices(n)] += 1 / curvature
+    return (g - A.T @ np.linalg.solve(S, A @ (g / diagonal))) / diagonal
 
 
 def _length(x: Float64[Array, " m"], step: Float64[Array, " m"]) -> float:
@@ -229,8 +249,9 @@ def units_of(problem: Penalised, fit: Fit, width: int) -> Units:
     start = np.concatenate([(w * scale).ravel(), a, [fit.bias]])
     options = {"maxiter": STEPS, "ftol": 1e-13, "gtol": 1e-9}
     x = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-    w = x[: width * r].reshape(width, r) / scale
-    return Units(w, x[width * r : -1], float(x[-1]), objective(x)[0])
+    w, a, b = x[: width * r].reshape(width, r) / scale, x[width * r : -1], float(x[-1])
+    loss = float(problem.losses(np.maximum(problem.Z @ w.T, 0.0) @ a + b).mean())
+    return Units(w, a, b, loss, objective(x)[0])
 
 
 def _merged(fit: Fit, width: int) -> tuple[Float64[Array, "m r"], Float64[Array, " m"]]:

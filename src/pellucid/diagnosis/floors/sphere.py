@@ -78,7 +78,7 @@ def _in_cell(
     p: Float64[Array, "m 3"],
     near: tuple[Int[Array, " m"], ...],
     active: bool,
-) -> Float64[Array, "m 3"]:
+) -> Float64[Array, "k 3"]:
     """Those of u that lie on the side of p at the neighbouring rows, and at some others.
 
     `near` are the row on whose circle p lies, of which the side is `active`, and those at both ends
@@ -162,7 +162,7 @@ def _best_on_circle(
         angles.append(way)
     value, angle = np.concatenate(values), np.concatenate(angles)
     best = int(value.argmax())
-    return float(value[best]), _direction(angle[best]) @ frame
+    return float(value[best]), _direction(angle[best : best + 1])[0] @ frame
 
 
 def _unit(g: Float64[Array, "m r"]) -> Float64[Array, "m r"]:
