@@ -26,7 +26,7 @@ DEPENDENT = 1e-10
 DIRECTIONS = {2: 128, 3: 512}
 RUNS = 60
 """How often the largest sum is computed, about."""
-PER_STEP = 1e4
+PER_STEP = 4e5
 
 
 def find_convex(rows: Rows, architecture: Architecture, work: float) -> Found | None:
