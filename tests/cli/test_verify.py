@@ -60,6 +60,25 @@ def test_a_certificate_is_accepted_in_a_fresh_process(sine):
     assert done.stdout.count("\n") == 1
 
 
+def test_a_weight_decay_is_proved_to_be_too_strong_in_a_fresh_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.linspace(-1, 1, 80)
+    pl.DataFrame({"x": 3 + 2 * x, "y": np.sin(4 * x)}).write_csv("data.csv")
+    command = ["diagnose", "data.csv", "--target", "y", "--hidden", "8", "--standardize"]
+    assert run([*command, "--weight-decay", "0.5", "--steps", "300", "--budget", "20"]) == 0
+    command = [*PROGRAM, "verify", "certificate.json", "data.csv"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = "accepted: wrong loss or output, proved by convex reformulation: no parameters of the "
+    assert done.stdout.startswith(told)
+    assert "nor of a wider one, whose objective with weight decay 0.5 is as low" in done.stdout
+    changed = json.loads(Path("certificate.json").read_text())
+    changed["evidence"]["weight_decay"] = 0.05
+    changed["seal"] = seal_of(changed)
+    Path("changed.json").write_text(json.dumps(changed))
+    assert run(["verify", "changed.json", "data.csv"]) == 1
+
+
 def test_columns_that_say_nothing_and_identifiers_are_read_as_the_certificate_names_them(
     tmp_path, monkeypatch
 ):

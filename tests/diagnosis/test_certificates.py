@@ -51,8 +51,10 @@ class Case:
         return check_certificate(c, p.raw_X, p.y, p.held_out)
 
 
-def question(table: Table, architecture: Architecture, standardize: bool = False) -> Problem:
-    recipe = Recipe(hidden=architecture.hidden, standardize=standardize)
+def question(
+    table: Table, architecture: Architecture, standardize: bool = False, decay: float = 0.0
+) -> Problem:
+    recipe = Recipe(hidden=architecture.hidden, standardize=standardize, weight_decay=decay)
     return pose(table, recipe, 0, 0.25)
 
 
@@ -65,7 +67,8 @@ def best_constant(problem: Problem) -> float:
 
 def make_case(kind: str, task: str) -> Case:
     table, architecture = DATA[kind, task]()
-    problem = question(table, architecture, standardize=kind == "output range")
+    decay = 0.1 if kind == "convex reformulation" else 0.0
+    problem = question(table, architecture, kind in ("output range", "convex reformulation"), decay)
     floors = {f.kind: f for f in find_floors(problem, architecture)}
     floor = floors[kind]
     reference = GAUSSIAN_CONSTANT + 1e-4 if task == "regression" else 1e-4
@@ -137,6 +140,16 @@ def _patterns(task: str) -> tuple[Table, Architecture]:
     return as_table(X, y), Architecture.uniform(3, [2], 1, "relu")
 
 
+def _convex(task: str) -> tuple[Table, Architecture]:
+    """An indicator is not scaled, and a constant column belongs to the penalty as well."""
+    x = RNG(0).uniform(-1, 1, 60)
+    X = np.column_stack([3 + 5 * x, np.arange(60) % 2, np.full(60, 2.0)])
+    y = np.sin(4 * x) + X[:, 1]
+    if task == "classification":
+        return as_table(X, (y > 0.5).astype(int), task=task), Architecture.uniform(3, [6], 2)
+    return as_table(X, 10 + 7 * y), Architecture.uniform(3, [6], 1)
+
+
 DATA = {
     (kind, task): (lambda make=make, task=task: make(task))
     for kind, make in {
@@ -146,6 +159,7 @@ DATA = {
         "one hidden unit": _one_unit,
         "pieces on a line": _pieces,
         "sign changes on a line": _changes,
+        "convex reformulation": _convex,
     }.items()
     for task in ("classification", "regression")
 } | {("activation patterns", "regression"): lambda: _patterns("regression")}
@@ -369,7 +383,9 @@ def test_other_rows_are_refused(case: Case):
 @pytest.mark.parametrize("kind", ["capacity failure", "data limit", "wrong loss or output"])
 def test_only_some_kinds_say_what_the_limit_lies_in(case: Case, kind: str):
     answer = case.check(resealed(case.certificate, verdict=kind))
-    fits = {"capacity failure": True, "wrong loss or output": case.floor.kind == "output range"}
+    of_penalty = case.floor.kind == "convex reformulation"
+    of_output = of_penalty or case.floor.kind == "output range"
+    fits = {"capacity failure": not of_penalty, "wrong loss or output": of_output}
     assert answer.accepted == fits.get(kind, False)
 
 
@@ -414,6 +430,13 @@ def test_of_another_architecture_nothing_follows(case: Case):
         others += [replace(architecture, output_activation="relu")]
         others.append(Architecture.uniform(d, [2 * w for w in hidden], k, "relu"))
         others.append(Architecture.uniform(d, [3, *hidden], k, "gelu"))
+    if kind == "convex reformulation":
+        d, *hidden, k = architecture.widths
+        others += [replace(architecture, output_activation="relu")]
+        others.append(Architecture.uniform(d, hidden, k, "leaky_relu"))
+        others.append(Architecture.uniform(d, hidden, k + 1))
+        others.append(Architecture.uniform(d, [*hidden, *hidden], k))
+        others.append(Architecture.uniform(d, [1], k))
     for other in others:
         refused(case.check(resealed(c, architecture=other.to_dict())))
 

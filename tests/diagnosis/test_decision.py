@@ -485,6 +485,7 @@ def alarm(kind: str, certainty: str = "likely") -> Alarm:
 
 
 FLOOR = Bound("affine", 0.6, "no affine function is below 0.6", True)
+STRONG = Bound("convex reformulation", 0.6, "none that does as well", True, objective=0.68)
 LIMIT = Bound("conflicting duplicates", 0.98, "no function is below 0.98", True)
 UNSEEN = replace(
     BASE, signal=Margin(0.0, 0.05), training_excess=Margin(0.79, 0.04), best_training=0.99
@@ -546,6 +547,18 @@ FURTHER = {
     "a bound of the output": (
         replace(BASE, bound=replace(FLOOR, kind="output range")),
         ("wrong loss or output", "proved"),
+    ),
+    "a bound of the penalty": (
+        replace(BASE, bound=STRONG, weight_decay=0.1, unpenalised=BETTER, n_reached=5),
+        ("wrong loss or output", "proved"),
+    ),
+    "a bound of the penalty that the checker refuses": (
+        replace(BASE, bound=replace(STRONG, accepted=False), weight_decay=0.1),
+        ("undecided", "undecided"),
+    ),
+    "a bound of the penalty, and a run below both of its numbers": (
+        replace(BASE, bound=STRONG, weight_decay=0.1, lowest=0.5),
+        ("undecided", "undecided"),
     ),
     "an alarm about the output that a bound proves": (
         replace(
@@ -665,3 +678,12 @@ def test_no_more_is_called_proved_than_the_bound_proves():
     assert (cause.kind, cause.certainty) == ("capacity failure", "proved")
     assert cause.share == pytest.approx((0.32 - 0.2) / 0.8)
     assert capacity_share(e) > 2 * cause.share
+
+
+def test_the_share_of_a_proved_penalty_is_not_one_of_the_size():
+    e = replace(BASE, bound=STRONG, weight_decay=0.1, unpenalised=BETTER)
+    assert capacity_share(e) == 0.0
+    (cause,) = causes(e, judge(e))
+    assert (cause.kind, cause.certainty) == ("wrong loss or output", "proved")
+    assert cause.share == pytest.approx(0.5)
+    assert "0.68 nats or less" in would_change(e, "wrong loss or output", "proved")[0]

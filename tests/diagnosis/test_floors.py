@@ -104,6 +104,23 @@ def test_separable_classes_have_no_affine_floor():
     assert not floors_of(question(X, (X[:, 0] > 0).astype(int)), Architecture.uniform(2, [], 2))
 
 
+@pytest.mark.parametrize("n_turned", [0, 1, 2, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_affine_floor_on_labels_tells_whether_a_line_separates_them(seed: int, n_turned: int):
+    """As a linear program does: margins of at least 1, or none."""
+    from scipy.optimize import linprog
+
+    X = RNG(seed).normal(size=(24, 2))
+    y = (X[:, 0] > 0).astype(int)
+    y[RNG(seed + 9).permutation(24)[:n_turned]] ^= 1
+    problem = question(X, y)
+    kept = ~problem.held_out
+    A = np.column_stack([X[kept], np.ones(kept.sum())]) * (2 * y[kept] - 1)[:, None]
+    program = linprog(np.zeros(3), A_ub=-A, b_ub=-np.ones(len(A)), bounds=(None, None))
+    floors = floors_of(problem, Architecture.uniform(2, [], 2))
+    assert ("affine" in floors) == (not program.success)
+
+
 @pytest.mark.parametrize("d_out", [1, 2])
 def test_xor_with_one_unit_has_the_exact_floor(d_out: int):
     """0.75 ln 3 - 0.5 ln 2: the best monotone function of a linear form of four points."""

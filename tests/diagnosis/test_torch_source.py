@@ -166,6 +166,19 @@ def test_the_decay_of_a_squared_error_is_halved():
     assert own.problem.penalty == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_a_decay_of_weights_that_are_normalised_is_not_told_from_the_folded_ones(decay: float):
+    X, y = two_squares()
+    train = trainer(sgd(0.02, weight_decay=decay), 40, 16, loss=CE)
+
+    def model_fn() -> nn.Module:
+        return nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+
+    problem = ask(X, y, model_fn=model_fn, loss=CE, train_fn=train).problem
+    assert problem.penalty == 0.0
+    assert problem.exact is (decay == 0.0)
+
+
 BINARY = two_squares()[1][:, None].astype(float)
 
 

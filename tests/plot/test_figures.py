@@ -85,9 +85,16 @@ def test_the_activity_of_units_marks_the_dead_ones():
 def test_the_floor_is_a_line_among_the_loss_curves():
     class Floor:
         value = 0.2
+        objective = None
 
-    verdict = replace(VERDICTS["spirals"](), floors=(Floor(),))
+    class OfPenalty:
+        value = 0.3
+        objective = 0.4
+
+    verdict = replace(VERDICTS["spirals"](), floors=(Floor(), OfPenalty()))
     assert any("floor" in text for text in texts(plot.loss_curves(verdict)))
+    verdict = replace(verdict, floors=(OfPenalty(),))  # not every run has to stay above it
+    assert not any("floor" in text for text in texts(plot.loss_curves(verdict)))
 
 
 def test_every_finite_seed_is_a_dot_and_the_diverged_one_is_counted():

@@ -75,9 +75,16 @@ def _sentence(document: dict[str, Any], answer: "CheckResult") -> str:
             f"accepted: {verdict}, proved by a network of the same architecture, whose objective "
             f"is {answer.objective:.4f} and not {answer.user_objective:.4f} nats."
         )
+    whose = ""
+    if kind == "convex reformulation":
+        whose = (
+            f"nor of a wider one, whose objective with weight decay "
+            f"{document['evidence']['weight_decay']:g} is as low as that of the evidence "
+        )
     return (
         f"accepted: {verdict}, proved by {kind}: no parameters of the architecture "
-        f"{_shape(document['architecture'])} have a training loss below {document['bound']:.4f} "
+        f"{_shape(document['architecture'])} {whose}have a training loss below "
+        f"{document['bound']:.4f} "
         f"nats on {_training_rows(document)} rows, and the tolerance is {answer.tolerance:.4f}; "
         f"taken on trust: the reference, {document['reference']:.4f}."
     )

@@ -1,11 +1,11 @@
 """Lower bounds of the user's architecture: found by `floors`, proved by the checker alone."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..network import Network
-from .decision import THRESHOLD, Bound, limits
+from .decision import PENALTY_FLOOR, THRESHOLD, Bound, limits
 from .problem import Problem
 from .verdict import Witness
 
@@ -30,18 +30,20 @@ def find_bounds(
     output_activation: str,
     work: float,
     losses: tuple[float, float],
+    kinds: Collection[str] | None = None,
 ) -> Bounds:
     """Look for floors and have the checker decide about those above the tolerance.
 
-    `losses` are those of the constant prediction and of the reference. No bounds where the
-    network ends in an activation whose range is not known here, such as ReLU6.
+    `losses` are those of the constant prediction and of the reference, `kinds` of floors to look
+    for, by default all. No bounds where the network ends in an activation whose range is not known
+    here, such as ReLU6.
     """
     from .floors import Architecture, find_floors, is_named
 
     if not is_named(network.output_activation):
         return Bounds()
     architecture = Architecture.of_network(network, output_activation)
-    floors = tuple(find_floors(problem, architecture, work=work))
+    floors = tuple(find_floors(problem, architecture, work=work, kinds=kinds))
     return certified(problem, architecture, floors, losses)
 
 
@@ -66,7 +68,7 @@ def find_data_limit(
 
 
 def _verdict_of(kind: str) -> str:
-    return "wrong loss or output" if kind == OUTPUT_FLOOR else "capacity failure"
+    return "wrong loss or output" if kind in (OUTPUT_FLOOR, PENALTY_FLOOR) else "capacity failure"
 
 
 def certified(
@@ -78,28 +80,35 @@ def certified(
 ) -> Bounds:
     """Make certificates of the floors above the tolerance; the first that is accepted counts.
 
-    `verdict` is what they are to prove, by default what their kind does.
+    `verdict` is what they are to prove, by default what their kind does. What holds whatever the
+    penalty comes first: without it, too, nothing would be reached.
     """
     from .certificates import capacity_certificate
     from .checker import check_certificate
 
-    floors, (trivial, reference) = tuple(floors), losses
+    floors, (trivial, reference) = _in_order(floors), losses
     if not floors:
         return Bounds()
     refused = ""
     for floor in floors:
         if not floor.value > reference + THRESHOLD * (trivial - reference):
-            break
+            continue
         kind = verdict or _verdict_of(floor.kind)
         document = capacity_certificate(problem, architecture, floor, trivial, reference, kind)
         answer = check_certificate(document, problem.raw_X, problem.y, problem.held_out)
         if answer.accepted:
-            bound = Bound(floor.kind, floor.value, floor.sentence, True, answer.reason)
-            return Bounds(floors, bound, document)
+            return Bounds(floors, _bound(floor, True, answer.reason), document)
         refused = refused or answer.reason
-    first = floors[0]
-    bound = Bound(first.kind, first.value, first.sentence, False if refused else None, refused)
-    return Bounds(floors, bound)
+    return Bounds(floors, _bound(floors[0], False if refused else None, refused))
+
+
+def _in_order(floors: Sequence[Any]) -> tuple[Any, ...]:
+    """As they are, the highest first, but those of the penalty behind the others."""
+    return tuple(sorted(floors, key=lambda floor: floor.kind == PENALTY_FLOOR))
+
+
+def _bound(floor: Any, accepted: bool | None, reason: str) -> Bound:
+    return Bound(floor.kind, floor.value, floor.sentence, accepted, reason, floor.objective)
 
 
 def certified_witness(

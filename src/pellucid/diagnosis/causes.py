@@ -12,8 +12,11 @@ from .decision import (
     capacity_share,
     fits,
     learned,
+    of_penalty,
     optimization_share,
     penalty_share,
+    proved_capacity,
+    proved_penalty,
     proved_share,
     unstable,
 )
@@ -34,7 +37,8 @@ def waterfall(findings: Findings, e: Evidence) -> tuple[Step, ...]:
     steps += _lowest("best larger network", larger)
     steps.append(Step(f"reference ({e.reference_name})", e.reference))
     if e.bound is not None:
-        steps.append(Step("floor of this architecture", e.bound.value))
+        of = "weight decay" if of_penalty(e) else "architecture"
+        steps.append(Step(f"floor of this {of}", e.bound.value))
     return tuple(steps)
 
 
@@ -64,10 +68,12 @@ def _measured(e: Evidence) -> list[Cause]:
         certainty = "proved" if e.same and e.same.accepted else "likely"
         found.append(Cause("optimization failure", optimization, certainty))
     if capacity > 0:
-        certainty = "proved" if proved_share(e) else "likely"
-        found.append(Cause("capacity failure", proved_share(e) or capacity, certainty))
+        certainty = "proved" if proved_capacity(e) else "likely"
+        found.append(Cause("capacity failure", proved_capacity(e) or capacity, certainty))
     if penalty_share(e) > 0:
-        found.append(Cause("wrong loss or output", penalty_share(e), "likely"))
+        certainty = "proved" if proved_penalty(e) else "likely"
+        share = proved_penalty(e) or penalty_share(e)
+        found.append(Cause("wrong loss or output", share, certainty))
     if learned(e) and e.held_out_excess.beyond(e.tolerance):
         found.append(Cause("overfitting", e.held_out_excess.mean / e.gap, "likely"))
     if unstable(e):

@@ -17,6 +17,7 @@ from .checker.certificate import (
     data_digest,
     seal_of,
 )
+from .decision import PENALTY_FLOOR
 from .floors import Architecture, Floor
 from .problem import Problem
 from .verdict import Witness
@@ -35,16 +36,20 @@ def capacity_certificate(
     floor: Floor,
     trivial: float,
     reference: float,
-    verdict: str = "capacity failure",
+    verdict: str | None = None,
 ) -> dict[str, Any]:
     """The JSON document that claims a bound above the tolerance.
 
     `trivial` is the loss of the constant prediction (at least that of the best constant on the
     training rows), `reference` the loss to be reached. `verdict` is "capacity failure", "data
     limit" (conflicting duplicates against a perfect reference, the lowest loss that rows can
-    have), or "wrong loss or output" (output range). InvalidInput where the bound does not exceed
-    the tolerance.
+    have), or "wrong loss or output" (output range; convex reformulation, which proves nothing
+    else); by default the first, where the kind proves it. InvalidInput where the bound does not
+    exceed the tolerance.
     """
+    if verdict is None:
+        of_penalty = floor.kind == PENALTY_FLOOR
+        verdict = "wrong loss or output" if of_penalty else "capacity failure"
     tolerance = tolerance_of(trivial, reference)
     if not (trivial > reference and floor.value > tolerance):
         raise InvalidInput(

@@ -40,6 +40,8 @@ CONTRADICTION = 1e-6
 """The share of the gap by which a loss must be below a bound to contradict it."""
 UNSTABLE = 0.4
 """The share of diverged seeds from which training is called unstable."""
+PENALTY_FLOOR = "convex reformulation"
+"""The floor that the penalty of the objective sets, whatever the number of units."""
 CONFIDENCE = 0.05
 """The bound on a search's success rate after k failures is 1 - CONFIDENCE^(1/k)."""
 
@@ -106,7 +108,8 @@ class Bound:
     """The highest lower bound of the training loss of the user's architecture.
 
     `kind` and `sentence` are those of its floor, `accepted` is the checker's answer to its
-    certificate, None where it was not asked.
+    certificate, None where it was not asked. Where `objective` is a number, the bound holds for
+    parameters whose objective is no higher.
     """
 
     kind: str
@@ -114,6 +117,7 @@ class Bound:
     sentence: str
     accepted: bool | None = None
     reason: str = ""
+    objective: float | None = None
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,9 @@ class Evidence:
     the best network of the user's architecture, `wider` the smallest larger one that reaches
     the reference, or else the best. `best_training` is the lowest training loss of all runs of
     the user's architecture on the rows that the reference was judged by, `lowest` on all training
-    rows, `n_same` counts them, `n_networks` with those that were made from
-    others, and `n_reached` those of them whose training loss reaches the reference. `n_larger`
-    counts the larger architectures, `n_larger_better` those that are better than every run of
+    rows, of those that `bound` is about. `n_same` counts the runs, `n_networks` with those that
+    were made from others, and `n_reached` those whose training loss reaches the reference.
+    `n_larger` counts the larger architectures, `n_larger_better` those better than every run of
     the user's, on the training and on the held-out rows. `room` is a run of the user's
     architecture that is better on both, `convex` says that there is no hidden layer, and `few`
     holds the classes with too few rows to judge, with their numbers of rows. `unpenalised` is
@@ -331,7 +335,7 @@ def capacity_share(e: Evidence) -> float:
     on the held-out rows; or at least two larger ones are clearly better on both than the best of
     the user's. Where the checker accepts a lower bound, that share is proved.
     """
-    return max(proved_share(e), _likely_share(e))
+    return max(proved_capacity(e), _likely_share(e))
 
 
 def contradicted(e: Evidence) -> bool:
@@ -352,6 +356,21 @@ def proved_share(e: Evidence) -> float:
         return 0.0  # a limit of the data, or nothing to be learned
     above = e.bound.value - e.reference
     return above / e.gap if e.gap > 0 and above > e.tolerance else 0.0
+
+
+def of_penalty(e: Evidence) -> bool:
+    """Whether the bound is one of the user's penalty, not of the number of units."""
+    return e.bound is not None and e.bound.kind == PENALTY_FLOOR
+
+
+def proved_capacity(e: Evidence) -> float:
+    """The part of `proved_share` that is denied whatever the penalty."""
+    return 0.0 if of_penalty(e) else proved_share(e)
+
+
+def proved_penalty(e: Evidence) -> float:
+    """The part of `proved_share` that is denied by the penalty."""
+    return proved_share(e) if of_penalty(e) else 0.0
 
 
 def limits(bound: float, trivial: float, least: float) -> bool:
@@ -395,8 +414,13 @@ def learns(rival: Rival, e: Evidence) -> bool:
 def penalty_share(e: Evidence) -> float:
     """The share of the gap that the user's weight decay costs; 0 if it is not what is wrong.
 
-    Without it the same architecture reaches the reference and is clearly better on held-out rows.
+    A lower bound proves it; or without it the same architecture reaches the reference and is
+    clearly better on held-out rows.
     """
+    return max(proved_penalty(e), _likely_penalty(e))
+
+
+def _likely_penalty(e: Evidence) -> float:
     free = e.unpenalised
     if free is None or learned(e) or not reaches(free, e) or not lower(free).beyond(e.tolerance):
         return 0.0

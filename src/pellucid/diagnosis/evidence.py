@@ -123,7 +123,7 @@ def gather(findings: Findings) -> Evidence:
         lead=margin(constant.held_out_losses - user.held_out_losses),
         reference_lead=margin(constant.held_out_losses - reference.held_out_losses),
         best_training=min(_level(t, reference) for t in findings.same),
-        lowest=min(t.training_loss for t in findings.same),
+        lowest=_lowest(findings),
         n_same=len(findings.trained),
         n_networks=len(findings.same),
         convex=not user.recipe.hidden,
@@ -152,6 +152,14 @@ def gather(findings: Findings) -> Evidence:
         n_larger=len(beaten),
         n_larger_better=sum(beaten),
     )
+
+
+def _lowest(findings: Findings) -> float:
+    """The lowest training loss of the runs that the bound is about."""
+    bound = findings.bounds.bound
+    most = math.inf if bound is None or bound.objective is None else bound.objective
+    runs = [t.training_loss for t in findings.same if most == math.inf or t.objective <= most]
+    return min(runs, default=math.inf)
 
 
 def _own_loss(problem: Problem, user: Trial) -> float | None:

@@ -39,6 +39,16 @@ def too_small(e: "Evidence", of_output: bool) -> str:
     )
 
 
+def too_strong(e: "Evidence") -> str:
+    """The headline of a penalty of which the checker has accepted that it keeps the loss up."""
+    assert e.bound is not None
+    return (
+        f"A weight decay of {e.weight_decay:g} is too strong: with so many hidden units or more "
+        f"the objective is lowest where the training loss is at least {nats(e.bound.value)}; "
+        f"{e.reference_name} has {number(e.reference)}."
+    )
+
+
 def limited(e: "Evidence") -> str:
     """The headline of a data limit that the checker has accepted."""
     assert e.bound is not None
@@ -197,6 +207,11 @@ def _data_limit(e: "Evidence", certainty: str) -> list[str]:
 
 
 def _mended(e: "Evidence", certainty: str) -> list[str]:
+    if certainty == "proved" and e.bound is not None and e.bound.objective is not None:
+        return [
+            "A smaller weight decay: with this one the bound holds for every number of units, and "
+            f"for all parameters with an objective of {nats(e.bound.objective)} or less."
+        ]
     return ["A diagnosis of the same recipe after what was found is mended, or explained."]
 
 

@@ -11,6 +11,7 @@ from .alarms import Alarm
 from .bounds import Bounds, certified_witness, find_bounds, find_data_limit
 from .curve import SEEDS, SHARES, curve_work, learning_curve
 from .decision import (
+    PENALTY_FLOOR,
     Evidence,
     fits,
     learned,
@@ -172,16 +173,18 @@ class Investigation:
         known = self.searchable and self.exact and fair
         losses = evidence.trivial, evidence.reference
         of_capacity = known and capacity_in_question(evidence)
+        of_penalty = known and problem.penalty > 0 and penalty_in_question(evidence)
         of_output = stage == "floors" and self._output_in_question(evidence)
-        work = work if of_capacity else LITTLE
+        work = work if of_capacity or of_penalty else LITTLE
+        kinds = (PENALTY_FLOOR,) if of_penalty and not (of_capacity or of_output) else None
 
         def make(report: Report) -> None:
-            self.bounds = find_bounds(problem, network, self.output, work, losses)
+            self.bounds = find_bounds(problem, network, self.output, work, losses, kinds)
 
         def limit(report: Report) -> None:
             self.bounds = find_data_limit(problem, network, self.output, losses[0])
 
-        if of_capacity or of_output:
+        if of_capacity or of_penalty or of_output:
             self._job(stage, make, always=of_output, seconds=work / FLOPS)
         elif known and stage == "floors" and not evidence.signal.beyond(0.0):
             self._job(stage, limit, seconds=problem.raw_X.size * SORTING)
@@ -277,7 +280,8 @@ class Investigation:
     def certificate(self, e: Evidence, kind: str, witness: Witness | None) -> dict[str, Any] | None:
         """The document that the checker accepts for this kind of verdict, if there is one."""
         if kind in BOUNDED:
-            return self.bounds.certificate if proved_share(e) or proved_limit(e) else None
+            document = self.bounds.certificate if proved_share(e) or proved_limit(e) else None
+            return document if document is not None and document["verdict"] == kind else None
         if kind == "optimization failure" and witness is not None:
             return certified_witness(
                 self.lab.problem, witness, self.lab.groups[0].trials[0].network
@@ -317,9 +321,14 @@ def _reached(e: Evidence) -> bool:
 
 def capacity_in_question(e: Evidence) -> bool:
     """Whether a lower bound could say something: nothing of the user's shape gets there."""
+    return penalty_in_question(e) and not e.n_reached
+
+
+def penalty_in_question(e: Evidence) -> bool:
+    """Whether it could be the user's penalty, where other runs get there without it."""
     if e.gap <= 0 or e.by_networks or proved_share(e) or not e.signal.beyond(0.0):
         return False
-    return not (fits(e) or learned(e) or e.n_reached)
+    return not (fits(e) or learned(e))
 
 
 def gates(lab: Lab, seed: int) -> tuple[Alarm, ...]:

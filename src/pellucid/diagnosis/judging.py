@@ -13,11 +13,13 @@ from .decision import (
     fits,
     learned,
     learns,
+    of_penalty,
     optimization_share,
     overconfident,
     penalty_share,
     promising,
     proved_limit,
+    proved_penalty,
     proved_share,
     reaches,
     success_bound,
@@ -72,8 +74,7 @@ def _failure(e: Evidence) -> Judgement:
     if e.bound is not None and e.bound.accepted and contradicted(e):
         return Judgement("undecided", "undecided", explaining.impossible(e), reasons(e))
     if proved and proved >= FIRST * optimization:
-        kind = "wrong loss or output" if _is_of_output(e) else "capacity failure"
-        return Judgement(kind, "proved", explaining.too_small(e, _is_of_output(e)), reasons(e))
+        return _proved(e)
     if optimization > 0 and FIRST * optimization > capacity:
         certainty = "proved" if e.same and e.same.accepted else "likely"
         sentence = wording.optimization(e, certainty, too_small=capacity > 0)
@@ -94,6 +95,15 @@ def _failure(e: Evidence) -> Judgement:
     if alarm is not None:
         return Judgement(alarm.kind, "likely", explaining.alarmed(alarm), reasons(e))
     return Judgement("undecided", "undecided", wording.undecided(e), reasons(e))
+
+
+def _proved(e: Evidence) -> Judgement:
+    """What the accepted bound says."""
+    if of_penalty(e):
+        headline = explaining.too_strong(e)
+        return Judgement("wrong loss or output", "proved", headline, reasons(e))
+    kind = "wrong loss or output" if _is_of_output(e) else "capacity failure"
+    return Judgement(kind, "proved", explaining.too_small(e, _is_of_output(e)), reasons(e))
 
 
 def likely_alarm(e: Evidence, kinds: tuple[str, ...]) -> Alarm | None:
@@ -191,7 +201,8 @@ def _of_generalisation(e: Evidence) -> list[Statement]:
     if learned(e):
         text = wording.too_extreme(e) if overconfident(e) else wording.generalisation(e)
         return [Statement(text, "likely")]
-    if optimization_share(e) > 0 or capacity_share(e) > 0 or not (e.searched and e.widened):
+    found = optimization_share(e) > 0 or capacity_share(e) > 0 or proved_penalty(e) > 0
+    if found or not (e.searched and e.widened):
         return []
     return [Statement(wording.what_would_decide(), "undecided")]
 

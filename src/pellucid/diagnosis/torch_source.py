@@ -201,8 +201,10 @@ def torch_question(
     recipe, activation = _recipe(own, reading)
     recipe = replace(recipe, weight_decay=_decay(recipe.weight_decay, own))
     plain = any(abs(own.recognised.factor - c) < 1e-3 for c in PLAIN_FACTORS)
+    counted = plain and not any(n.norm or n.before for n in reading.layers)  # folded otherwise
     other = other_objective(own) if head.exact else ""
-    exact = head.exact and reading.exact_shape and (plain or not recipe.weight_decay) and not other
+    proper = head.exact and reading.exact_shape and not other
+    exact = proper and (counted or not recipe.weight_decay)
     uniform = reading.network is not None and len(set(reading.network.activations)) <= 1
     source = TorchSource(
         recipe=recipe,

@@ -205,9 +205,10 @@ class Verdict:
     the time budget allowed.
 
     `alarms` is what the gates found, `floors` lower bounds of the training loss of the user's
-    architecture, and `certificate` the document that `verify_certificate` accepts, where a bound is
-    proved. `waterfall` leads from the constant prediction to the floor, `causes` are all kinds that
-    the numbers support, each with its share, and `would_change` says what would change the verdict.
+    architecture (those of its penalty last), and `certificate` the document that
+    `verify_certificate` accepts, where a bound is proved. `waterfall` leads from the constant
+    prediction to the floor, `causes` are all kinds that the numbers support, each with its share,
+    and `would_change` says what would change the verdict.
     `learning_curve` is the user's recipe on parts of the training rows, where it was asked for.
     """
 

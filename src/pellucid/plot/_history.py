@@ -100,8 +100,9 @@ def loss_curves(verdict: Verdict) -> "matplotlib.figure.Figure":
         lines = verdict.trivial_loss, verdict.reference_loss
         _style.line_at(ax, "y", lines[0], "constant predictor", dashed=False)
         _style.line_at(ax, "y", lines[1], _style.reference_label(verdict))
-        if verdict.floors:
-            floor = max(one.value for one in verdict.floors)
+        floors = [one.value for one in verdict.floors if one.objective is None]
+        if floors:
+            floor = max(floors)
             proved = any(c.kind in BOUNDED and c.certainty == "proved" for c in verdict.causes)
             how = "proved" if proved else "of this architecture"
             dashes = {"linestyle": (0, (6, 2, 1, 2)), "linewidth": 1.3, "zorder": 1.5}

@@ -64,9 +64,11 @@ def _floors(verdict: Verdict) -> Html | None:
     if not verdict.floors:
         return None
     proved = any(c.kind in BOUNDED and c.certainty == "proved" for c in verdict.causes)
+    certificate = verdict.certificate or {"kind": "witness"}
+    kind = verdict.floors[0].kind if certificate["kind"] == "witness" else certificate["kind"]
     rows = [
-        (f.kind, words.loss(f.value), "accepted" if proved and i == 0 else "", f.sentence)
-        for i, f in enumerate(verdict.floors)
+        (f.kind, words.loss(f.value), "accepted" if proved and f.kind == kind else "", f.sentence)
+        for f in verdict.floors
     ]
     header = ("bound", "no training loss below (nats)", "checker", "why")
     return table("Floors: what no parameters of this architecture reach", header, rows, 4)

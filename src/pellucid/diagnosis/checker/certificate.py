@@ -15,6 +15,7 @@ import numpy as np
 
 from ..._shapes import Array
 from .affine import affine_bound
+from .convex import convex_bound
 from .duplicates import duplicates_bound
 from .lines import changes_bound, lines_bound
 from .one_unit import one_unit_bound
@@ -54,6 +55,7 @@ BOUNDS: dict[str, Bound] = {
     "pieces on a line": lines_bound,
     "sign changes on a line": changes_bound,
     "activation patterns": patterns_bound,
+    "convex reformulation": convex_bound,
 }
 CERTIFICATE_KINDS = (*BOUNDS, "witness")
 VERDICTS = ("capacity failure", "data limit", "wrong loss or output")
@@ -261,15 +263,18 @@ def _check_trivial(c: dict[str, Any], rows: TrainingRows) -> None:
 
 
 def _check_verdict(c: dict[str, Any], rows: TrainingRows) -> None:
-    """Any bound is a limit of the architecture; two kinds may say what the limit lies in."""
+    """Any bound is a limit of the architecture, but that of a penalty; three kinds say more."""
     if c["verdict"] not in VERDICTS:
         raise Refused("the verdict of the certificate is none that its kind can prove")
     if c["verdict"] == "data limit" and c["kind"] != "conflicting duplicates":
         raise Refused("only conflicting duplicates prove a limit of the data")
     if c["verdict"] == "data limit" and abs(c["reference"] - rows.least) > ROUNDING:
         raise Refused("a limit of the data is measured against a perfect model")
-    if c["verdict"] == "wrong loss or output" and c["kind"] != "output range":
-        raise Refused("only the range of the outputs proves a wrong output")
+    of_penalty = c["kind"] == "convex reformulation"
+    if c["verdict"] == "wrong loss or output" and not (of_penalty or c["kind"] == "output range"):
+        raise Refused("only the range of the outputs or a penalty proves a wrong loss or output")
+    if of_penalty and c["verdict"] != "wrong loss or output":
+        raise Refused("what holds with a penalty is no limit of the architecture")
 
 
 def _check_witness(c: dict[str, Any], X: Array, y: Array, held_out: Array) -> CheckResult:

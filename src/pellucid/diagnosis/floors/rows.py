@@ -18,7 +18,9 @@ class Rows:
 
     `u` is the target as the loss sees it: for numbers (y - mean) / t, and (u - output)^2 / 2 is
     the loss above its minimum; for labels u is empty and `y` holds them. The outputs of the user's
-    network are output_offset + output_scale * (what its last layer gives).
+    network are output_offset + output_scale * (what its last layer gives). `penalty` / 2 |theta|^2
+    is added to the mean loss of the target as the recipe scales it, theta being the parameters on
+    the columns (X - input_offset) / input_scale; 0 where the user's penalty leaves biases out.
     """
 
     X: Float64[Array, "n d"]
@@ -28,6 +30,9 @@ class Rows:
     loss_scale: float
     output_offset: float
     output_scale: float
+    penalty: float
+    input_offset: Float64[Array, " d"]
+    input_scale: Float64[Array, " d"]
 
     @property
     def n(self) -> int:
@@ -60,6 +65,9 @@ def training_rows(problem: Problem) -> Rows:
         loss_scale=float(standard.target_scale),
         output_offset=float(own.target_offset),
         output_scale=float(own.target_scale),
+        penalty=problem.penalty if problem.penalizes_biases else 0.0,
+        input_offset=own.input_offset,
+        input_scale=own.input_scale,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..problem import Problem
 from .affine import find_affine
 from .architecture import Architecture
+from .convex import find_convex
 from .duplicates import find_duplicates
 from .found import Found
 from .lines import find_changes, find_lines
@@ -26,13 +27,15 @@ class Floor:
     """A lower bound on the mean training loss of every parameter vector of an architecture.
 
     `value` is in nats, in the unit of a verdict: for numbers that of the standardised target.
-    `evidence` is what the checker needs beside the data and the architecture.
+    `evidence` is what the checker needs beside the data and the architecture. Where `objective` is
+    a number, the bound holds for the parameters whose mean loss and penalty add up to no more.
     """
 
     kind: str
     value: float
     sentence: str
     evidence: dict[str, Any]
+    objective: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,12 @@ _FAMILIES = (
         "in the plane few units are affine on each cell of as many lines, all of which are tried",
         "Schlafli 1901; Arora, Basu, Mianjy and Mukherjee 2018",
     ),
+    FloorFamily(
+        "convex reformulation",
+        find_convex,
+        "with weight decay one hidden relu layer of any width is a convex problem, with a dual",
+        "Pilanci and Ergen 2020",
+    ),
 )
 FLOORS: dict[str, FloorFamily] = {family.name: family for family in _FAMILIES}
 
@@ -132,5 +141,7 @@ def find_floors(
             continue
         value = found.value - SLACK * (1.0 + abs(found.value))
         if value > rows.least + WORTH:
-            floors.append(Floor(family.name, value, found.sentence, found.evidence))
+            floors.append(
+                Floor(family.name, value, found.sentence, found.evidence, found.objective)
+            )
     return tuple(sorted(floors, key=lambda floor: -floor.value))
