@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def minimum(f: Callable[[np.ndarray], np.ndarray]) -> Extreme:
     values = f(_GRID)
     best = int(values.argmin())
     around = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
-    found = minimize_scalar(
+    found: Any = minimize_scalar(
         lambda z: at(f, z),
         bounds=around,
         method="bounded",
