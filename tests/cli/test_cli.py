@@ -752,9 +752,9 @@ def test_ctrl_c_while_the_program_is_imported_is_one_line():
 
 def test_the_largest_seed_is_the_diagnosis_s():
     from pellucid.cli import _options
-    from pellucid.diagnosis import protocol
+    from pellucid.diagnosis import problem
 
-    assert protocol.LARGEST_SEED - 1 == _options.LARGEST_SEED
+    assert problem.LARGEST_SEED - 1 == _options.LARGEST_SEED
 
 
 def test_on_a_terminal_there_is_colour_and_a_bar(handmade, monkeypatch, capsys):

@@ -140,7 +140,9 @@ def test_a_network_that_learns_by_heart_overfits_and_the_fix_was_chosen_without_
 
 def test_too_strong_a_penalty_is_no_capacity_failure():
     v = diagnose(load_dataset("sine"), hidden=[32], weight_decay=0.1, standardize=True, steps=2000)
-    assert (v.kind, v.certainty) == ("wrong loss or output", "likely")
+    assert (v.kind, v.certainty) == ("wrong loss or output", "proved")
+    assert v.certificate is not None
+    assert v.certificate["kind"] == "convex reformulation"
     assert "weight decay of 0.1" in v.sentence
     assert v.fix is not None
     assert v.fix.recipe.weight_decay == 0
@@ -268,6 +270,7 @@ def test_a_limit_of_the_data_needs_duplicates_that_leave_nothing(task: str):
 def test_a_run_below_a_bound_takes_the_proof_back(monkeypatch: pytest.MonkeyPatch):
     class Wrong:
         kind, value, sentence, evidence = "affine", 2.0, "nothing is below 2 nats", {}
+        objective = None
 
     def accept(*_: object) -> CheckResult:
         return CheckResult(True, "accepted")
