@@ -303,6 +303,22 @@ def test_measurements_repeated_on_purpose_are_no_data_error():
     assert not alarms(as_table(X, X[:, 0] ** 2 + 0.05 * rng.normal(size=200)))
 
 
+def test_repeated_rows_of_which_some_targets_were_changed_are_a_data_error():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(80, 2)), 3, axis=0)
+    y = X[:, 0] + np.abs(X[:, 1])
+    changed = np.where(rng.random(240) < 0.4, rng.permutation(y), y)
+    alarm = alarms(as_table(X, changed))["conflicting duplicates"]
+    assert (alarm.kind, alarm.certainty) == ("data error", "likely")
+    assert "which of the copies are right" in alarm.sentence
+    noisy = alarms(as_table(X, y + 2 * rng.normal(size=240)))["conflicting duplicates"]
+    assert noisy.kind == "data limit"
+    rounded = np.round(y + 2 * rng.normal(size=240))  # equal by chance
+    assert alarms(as_table(X, rounded, task="regression"))["conflicting duplicates"].kind == (
+        "data limit"
+    )
+
+
 def test_a_class_that_is_nearly_everything_is_told():
     X, _, _ = classes(n=1000)
     rare = (np.arange(1000) % 50 == 0).astype(int)

@@ -14,6 +14,9 @@ COSTLY_COPIES, COSTLY_NUMBERS, COSTLY_REPEATS = 0.02, 0.1, 0.25
 """Share of the constant prediction's loss above which conflicts are told: of copies (with numbers
 for targets, which may be measured twice), and of rows that repeat by themselves, where noise is
 nothing strange."""
+COPIED, CHANCE, STRANGE = 0.1, 0.02, 0.25
+"""Neighbours among equal rows that have the same number, at least, though two rows rarely do (at
+most the second share); and what the others differ by, as a share of what strangers do (squared)."""
 MANY_COPIES, FEWEST_COPIES = 0.05, 5
 """Share and number of held-out rows that must be copies."""
 
@@ -27,7 +30,7 @@ def conflicting_duplicates(view: View) -> Iterator[Alarm]:
     groups, costs = view.row_groups, conflict_costs(view)
     rows = np.flatnonzero(costs > 0)
     floor, trivial = float(costs.mean()), trivial_cost(view)
-    copied = len(rows) > 0 and view.repeats_are_copies
+    copied = len(rows) > 0 and (view.repeats_are_copies or _some_targets_were_changed(view))
     copies = COSTLY_COPIES if view.problem.classes else COSTLY_NUMBERS
     if not len(rows) or floor < (copies if copied else COSTLY_REPEATS) * trivial:
         return
@@ -47,6 +50,25 @@ def conflicting_duplicates(view: View) -> Iterator[Alarm]:
         f"save. {advice}",
         rows=some(rows),
     )
+
+
+def _some_targets_were_changed(view: View) -> bool:
+    """Whether equal rows agree to the last digit or else differ as strangers do.
+
+    Measurements that are repeated differ by their noise, and hardly ever in nothing at all.
+    """
+    if view.problem.classes:
+        return False
+    groups, y = view.row_groups, view.problem.y
+    order = np.lexsort((y, groups))
+    steps = np.diff(y[order])[np.diff(groups[order]) == 0]
+    _, first = np.unique(groups, return_index=True)
+    _, sizes = np.unique(y[first], return_counts=True)
+    by_chance = float(((sizes / len(first)) ** 2).sum()) - 1 / len(first)
+    agree = steps == 0
+    if not COPIED <= agree.mean() < 1 or by_chance > CHANCE:
+        return False
+    return float((steps[~agree] ** 2).mean()) >= STRANGE * 2 * float(y.var())
 
 
 def conflict_costs(view: View) -> Float64[Array, " n"]:
