@@ -110,10 +110,11 @@ def record(
 
 
 def write(options: argparse.Namespace, text: str) -> None:
-    """One section of RESULTS.md for each tool, part and budget."""
+    """One section of RESULTS.md for each tool, part, source and budget."""
     from results import machine, write_section
 
-    title = f"Faults, {options.tool}, {options.part}, {options.budget:g} s"
+    source = "" if options.source == "all" else f" {options.source},"
+    title = f"Faults, {options.tool}, {options.part},{source} {options.budget:g} s"
     write_section(title, f"{machine()}; `pellucid bench-faults`\n\n{text}")
 
 

@@ -664,6 +664,21 @@ def test_the_losses_of_a_module_of_other_parameters_and_of_a_constant():
     assert run.network.widths == network.widths
 
 
+def test_a_loss_that_makes_float32_of_its_targets_is_evaluated():
+    X, y = two_squares()
+    own = ask(
+        X,
+        y,
+        model_fn=lambda: mlp([2, 4, 1], output=nn.Sigmoid()),
+        loss=lambda p, y: nn.functional.binary_cross_entropy(p[:, 0], y.float()),
+        train_fn=trainer(adam(1e-2), 5, loss=lambda p, y: BCE(p[:, 0], y.float())),
+    )
+    network = own.source.network_of(own.source.own.trained)
+    user, same, constant = torch_witness.own_losses(network, own.source, own.problem)
+    assert same == pytest.approx(user, rel=1e-5)
+    assert constant == pytest.approx(np.log(2), rel=0.02)
+
+
 def test_the_seeds_of_slow_code_come_after_the_searches():
     assert sorted(OWN_STAGES) == sorted(STAGES)
     assert OWN_STAGES.index("your recipe") == STAGES.index("better parameters")
