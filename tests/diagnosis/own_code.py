@@ -44,6 +44,17 @@ def mlp(widths, activation=nn.ReLU, output=None):
     return nn.Sequential(*layers, *([output] if output is not None else []))
 
 
+class Masked(nn.Module):
+    """Fills missing values before its layers."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, x):
+        return self.layers(torch.nan_to_num(x))
+
+
 def trainer(make, steps, batch=None, shuffle=True, loss=None):
     """A plain loop; `make` gives the optimizer."""
 

@@ -1,11 +1,17 @@
 """`watch` on short steps: it looks at every k-th, and says which steps it cannot tell apart."""
 
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from own_code import Masked
 
 import pellucid
 from pellucid.diagnosis import torch_pace
@@ -109,22 +115,11 @@ def test_a_range_names_the_layer_if_it_is_the_only_one():
     assert first == pellucid.diagnosis.FirstNonFinite(16, "2", "parameters", until=19)
 
 
-class Masked(nn.Module):
-    """Takes missing values as they are."""
-
-    def __init__(self):
-        super().__init__()
-        self.layers = net()
-
-    def forward(self, x):
-        return self.layers(torch.nan_to_num(x))
-
-
 def test_missing_values_that_the_model_fills_are_not_blamed():
     def step(model, optimizer, i):
         usual(model, optimizer, i, NAN if i % 2 else X, torch.nan if i == 9 else 1.0)
 
-    first = seen_in(step, model=Masked()).first_nonfinite
+    first = seen_in(step, model=Masked(net())).first_nonfinite
     assert first == pellucid.diagnosis.FirstNonFinite(8, "", "parameters", until=11)
 
 

@@ -15,7 +15,7 @@ from torch import nn
 
 from .._errors import InvalidInput, PellucidError
 from .._shapes import Array
-from .torch_loss import Loss, RecognisedLoss, recognise_loss, takes
+from .torch_loss import Loss, RecognisedLoss, number_of, recognise_loss, takes
 from .torch_reading import Reading, read_module
 from .torch_spy import Seen, is_finite, spying
 from .torch_state import evaluate, global_state_kept, own_copy, seed_everything
@@ -168,13 +168,7 @@ class Code:
         """The user's loss in evaluation mode, as one call on all of these rows; nan if refused."""
         if self.loss is None:
             return float("nan")
-        try:
-            with global_state_kept(), torch.no_grad():
-                return float(self.loss(self.outputs_of(module, X), y))
-        except PellucidError:
-            raise
-        except Exception:  # a loss that refuses these rows; infinite is another answer
-            return float("nan")
+        return number_of(self.loss, self.outputs_of(module, X), y)
 
     def with_model(self, module: nn.Module) -> "Code":
         """The same training of another module."""
@@ -237,7 +231,7 @@ def user_code(what: str) -> Iterator[None]:
         yield
     except PellucidError:
         raise
-    except Exception as error:  # the user's code may raise anything
+    except Exception as error:  # a user's code may raise anything, and the sentence tells it
         raise InvalidInput(told(error, what)) from None
 
 

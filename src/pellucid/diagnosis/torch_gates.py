@@ -77,7 +77,7 @@ def _in_small_batches(module: nn.Module, X: torch.Tensor) -> torch.Tensor | None
     for size in (1, 2):
         try:
             return torch.cat([module(rows) for rows in X.split(size)])
-        except Exception:  # such as a normalisation by the numbers of the batch
+        except Exception:  # a user's forward refuses few rows in its own way, as batch norm does
             continue
     return None
 

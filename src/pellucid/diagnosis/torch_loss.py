@@ -6,6 +6,7 @@ and from the smallest target to the largest; it is called what every one of thes
 failures included, agrees with, up to one constant factor.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -170,12 +171,16 @@ def _probes(outputs: torch.Tensor, y: torch.Tensor, few: torch.Tensor) -> list[l
 
 def value_of(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> float | None:
     """What a loss says of copies of these; None where it refuses, or says no finite number."""
-    answer = _answer(loss, outputs, y)
+    number = number_of(loss, outputs, y)
+    return number if math.isfinite(number) else None
+
+
+def number_of(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> float:
+    """The same with infinite numbers as they are; nan where it refuses."""
     try:
-        number = float(answer)
+        return float(_answer(loss, outputs, y))
     except (TypeError, ValueError, RuntimeError):  # nothing, or more than one number
-        return None
-    return number if abs(number) < float("inf") else None
+        return math.nan
 
 
 def takes(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> bool:
@@ -187,7 +192,7 @@ def _answer(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> Any:
     try:
         with global_state_kept(), torch.no_grad():
             return loss(outputs.clone(), y.clone())
-    except Exception:  # whatever the user's code raises
+    except Exception:  # a user's loss may refuse these in its own way, which is an answer
         return None
 
 

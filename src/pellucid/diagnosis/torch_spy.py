@@ -179,11 +179,11 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
                 seen.forwarded = None
         return original(self, *arguments, **more)
 
-    torch.Tensor.backward = backward  # type: ignore[method-assign]  # put back below
+    torch.Tensor.backward = backward
     try:
         yield
     finally:
-        torch.Tensor.backward = original  # type: ignore[method-assign]  # the original again
+        torch.Tensor.backward = original
 
 
 def _is_rows(value: Any) -> bool:

@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from .._errors import InvalidInput
 from ..network import Network
 from .problem import Problem
-from .torch_code import Code
+from .torch_code import Code, user_code
+from .torch_loss import number_of
 from .torch_reading import Reading, load_into, read_module
 from .torch_state import evaluate, global_state_kept, in_float64, own_copy
 from .verdict import Witness
@@ -78,7 +80,7 @@ def own_losses(network: Network, source: Any, problem: Problem) -> tuple[float, 
         own = in_float64(source.own.trained)
         better, trivial = (_loss(source.own, _loaded(own, source, n)) for n in (network, constant))
         return _loss(source.own, own), better, trivial
-    except Exception:  # a module or loss that fails here shows no gain
+    except InvalidInput:  # the module is not copied, or takes no float64
         return math.nan, math.nan, math.nan
 
 
@@ -97,12 +99,10 @@ def _loaded(module: nn.Module, source: Any, network: Network) -> nn.Module:
 
 
 def _loss(code: Code, module: nn.Module) -> float:
-    y = code.y.double() if code.y.is_floating_point() else code.y
-    if code.loss is None:
-        raise ValueError("no loss was given")
-    with global_state_kept(), torch.no_grad():
+    """The user's loss of float64 outputs, or of float32 where it takes no others; nan if none."""
+    assert code.loss is not None
+    with global_state_kept(), user_code("your model in float64"):
         outputs = evaluate(module, code.X.double())
-        try:
-            return float(code.loss(outputs, y))
-        except RuntimeError:  # a loss that makes float32 of the targets takes no other outputs
-            return float(code.loss(outputs.float(), code.y))
+    y = code.y.double() if code.y.is_floating_point() else code.y
+    number = number_of(code.loss, outputs, y)
+    return number_of(code.loss, outputs.float(), code.y) if math.isnan(number) else number
