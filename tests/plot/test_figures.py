@@ -68,6 +68,15 @@ def test_the_waterfall_tells_every_step_and_what_it_changes():
     assert svg == plot.to_svg(plot.waterfall(verdict), "Waterfall", "steps")
 
 
+def test_bars_of_the_waterfall_are_as_long_as_their_shares():
+    low = (*STEPS[:2], Step("best run", 3e-6), Step("larger", 4e-3), *STEPS[4:])
+    figure = plot.waterfall(replace(VERDICTS["spirals"](), waterfall=low))
+    assert figure.axes[0].get_xscale() == "linear"
+    far = (STEPS[0], Step("your run", 5e4), *STEPS[2:])
+    figure = plot.waterfall(replace(VERDICTS["spirals"](), waterfall=far))
+    assert figure.axes[0].get_xscale() == "log"
+
+
 def test_the_activity_of_units_marks_the_dead_ones():
     network = VERDICTS["spirals"]().network
     W, b = (list(part) for part in (network.weights, network.biases))

@@ -201,12 +201,12 @@ def _best(verdict: Verdict, role: str) -> tuple[Experiment, int]:
     return experiment, i
 
 
-def _loss_axis(ax: "matplotlib.axes.Axes", values: np.ndarray) -> None:
+def _loss_axis(ax: "matplotlib.axes.Axes", values: np.ndarray, may_be_log: bool = True) -> None:
     from matplotlib.ticker import MaxNLocator
 
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    if _style.wants_log(values):
+    if may_be_log and _style.wants_log(values):
         low = max(low, _style.FLOOR)
         room = (high / low) ** 0.06
         ax.set_xlim(low / room, high * room)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import matplotlib.figure
 
 _THICK = 0.09  # inches; half the height of a bar
+_FAR = 10.0  # times the constant's loss; farther off the bars are no longer as long as their shares
 
 
 def waterfall(verdict: Verdict) -> "matplotlib.figure.Figure":
@@ -21,8 +22,9 @@ def waterfall(verdict: Verdict) -> "matplotlib.figure.Figure":
 
     A bar leads from the loss of the row above to that of its own row: green where the loss falls,
     red where it rises, with the change as a share of (constant - reference) in the row's name. The
-    reference is no step, only a mark. The last row is a lower bound, where one is known: a hatched
-    bar covers what no parameters reach.
+    reference is no step, only a mark. The axis is linear, so that bars are as long as what they
+    stand for, unless a run is far above the constant. The last row is a lower bound, where one is
+    known: a hatched bar covers what no parameters reach.
     """
     steps = [step for step in verdict.waterfall if np.isfinite(step.loss)]
     names = [
@@ -32,7 +34,7 @@ def waterfall(verdict: Verdict) -> "matplotlib.figure.Figure":
     values = np.array([step.loss for step in steps])
     with _style.style():
         figure, ax, places = _row_axes(names)
-        _loss_axis(ax, values)
+        _loss_axis(ax, values, bool(values.max() > _FAR * verdict.trivial_loss))
         for i, (y, step) in enumerate(zip(places, steps, strict=True)):
             if step.name.startswith("floor"):
                 _floor(ax, y, step)
