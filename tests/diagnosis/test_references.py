@@ -11,7 +11,7 @@ from pellucid.diagnosis.decision import Margin
 from pellucid.diagnosis.evidence import margin
 from pellucid.diagnosis.problem import Problem, pose
 from pellucid.diagnosis.references import Judged, judge_references
-from pellucid.diagnosis.splits import N_FOLDS, fold_numbers
+from pellucid.diagnosis.splits import N_FOLDS, fold_numbers, split_of
 from pellucid.diagnosis.verdict import Recipe
 
 
@@ -97,6 +97,21 @@ def test_many_rows_are_judged_by_two_folds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pellucid.diagnosis.references.MANY_ROWS", 200)
     _, (_, *models) = judged(load_dataset("moons", n=300))
     assert {len(r.training_losses) for r in models} == {45}
+
+
+def test_many_rows_in_time_are_compared_row_by_row(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(references, "MOST_FITTED", 100)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    table, split = split_of(as_table(X, X[:, 0] + np.arange(400) / 50), None, np.arange(400))
+    problem = pose(table, Recipe(()), 0, 0.25, split)
+    constant, linear, _ = judge_references(problem, 0)
+    assert constant.judged is not None
+    assert linear.judged is not None
+    assert len(linear.judged) < len(constant.judged)
+    both = dict(zip(constant.judged.tolist(), constant.training_losses, strict=True))
+    expected = [both[row] for row in linear.judged.tolist()] - linear.training_losses
+    np.testing.assert_array_equal(linear.gain_over(constant), expected)
 
 
 def test_the_strengths_of_the_linear_model_are_those_that_were_judged(

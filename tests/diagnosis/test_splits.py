@@ -10,7 +10,7 @@ from pellucid.diagnosis.problem import pose
 from pellucid.diagnosis.references import judge_references
 from pellucid.diagnosis.remedy import regularised
 from pellucid.diagnosis.search import train_grid
-from pellucid.diagnosis.splits import RANDOM, Split, split_of
+from pellucid.diagnosis.splits import N_FOLDS, RANDOM, Split, split_of
 from pellucid.diagnosis.verdict import Recipe
 from pellucid.network import as_activation
 
@@ -205,6 +205,13 @@ def test_most_rows_at_the_first_moment_still_fold():
     assert folds
     for fitting, judged in folds:
         assert times[fitting].max() < times[judged].min()
+
+
+def test_there_are_no_more_folds_than_usual_however_many_moments_follow_the_first():
+    times = np.concatenate([np.zeros(2600), np.arange(1, 401)])
+    folds = Split("time", "t", times).folds(np.arange(3000), np.zeros(3000), False, 0)
+    assert len(folds) == N_FOLDS
+    assert np.array_equal(np.sort(np.concatenate([j for _, j in folds])), np.arange(2600, 3000))
 
 
 def test_two_groups_are_left_to_fold_however_much_is_held_out():

@@ -89,7 +89,7 @@ def certified(
     floors, (trivial, reference) = _in_order(floors), losses
     if not floors:
         return Bounds()
-    refused = ""
+    refused: Bound | None = None
     for floor in floors:
         if not floor.value > reference + THRESHOLD * (trivial - reference):
             continue
@@ -98,8 +98,8 @@ def certified(
         answer = check_certificate(document, problem.raw_X, problem.y, problem.held_out)
         if answer.accepted:
             return Bounds(floors, _bound(floor, True, answer.reason), document)
-        refused = refused or answer.reason
-    return Bounds(floors, _bound(floors[0], False if refused else None, refused))
+        refused = refused or _bound(floor, False, answer.reason)
+    return Bounds(floors, refused or _bound(floors[0], None, ""))
 
 
 def _in_order(floors: Sequence[Any]) -> tuple[Any, ...]:

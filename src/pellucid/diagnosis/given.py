@@ -93,10 +93,8 @@ def _through_pipeline(data: Any, model: Any) -> tuple[Any, Any]:
 
 def class_names(labels: Any) -> tuple[str, ...]:
     """Labels as they are told: numbers without a decimal part alike, whatever their type."""
-    values = np.asarray(labels).ravel()
-    if values.dtype.kind == "f" and np.isfinite(values).all() and not np.mod(values, 1).any():
-        values = values.astype(np.int64)
-    return tuple(values.astype(str).tolist())
+    values = np.asarray(labels).ravel().tolist()
+    return tuple(str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values)
 
 
 def _of_sklearn(model: Any) -> tuple[Network, tuple[str, ...] | None]:

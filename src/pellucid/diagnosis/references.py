@@ -60,8 +60,11 @@ class Judged:
     def gain_over(self, other: "Judged") -> Array:
         """The other's loss minus this one's, on the training rows that this model was judged by."""
         theirs = other.training_losses
-        if self.judged is not None and other.judged is None:
-            theirs = theirs[self.judged]
+        if self.judged is not None:  # rows are in their order, and the other judged all of these
+            places = (
+                self.judged if other.judged is None else np.searchsorted(other.judged, self.judged)
+            )
+            theirs = theirs[places]
         return theirs - self.training_losses
 
     @property

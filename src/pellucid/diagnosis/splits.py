@@ -133,7 +133,7 @@ class Split:
         starts = np.unique([np.sort(times)[block[0]] for block in later])
         starts = starts[starts > times.min()]
         if not len(starts):  # the first moment has most of the rows
-            starts = np.unique(times)[1:]
+            starts = np.array([part[0] for part in np.array_split(np.unique(times)[1:], k)])
         ends = np.append(starts[1:], np.inf)
         return [
             (np.flatnonzero(times < a), np.flatnonzero((times >= a) & (times < b)))
