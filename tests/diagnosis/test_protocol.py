@@ -246,6 +246,22 @@ def test_conflicting_duplicates_prove_a_limit_of_the_data():
     assert check_certificate(v.certificate, v.raw_X, v.y, v.held_out).accepted
 
 
+def test_copies_with_other_targets_prove_what_they_cost():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(80, 3)), 3, axis=0)
+    y = np.where(rng.random(240) < 0.4, rng.normal(size=240), np.sin(X).sum(1))
+    v = diagnose(X, y, hidden=[8], steps=300, budget=5)
+    assert (v.kind, v.certainty) == ("data limit", "proved")
+    assert "contradict themselves" in v.sentence
+    assert ("data error", "likely") in {(c.kind, c.certainty) for c in v.causes}
+    assert v.certificate is not None
+    assert v.certificate["kind"] == "conflicting duplicates"
+    assert check_certificate(v.certificate, v.raw_X, v.y, v.held_out).accepted
+    proved = [s.text for s in v.statements if s.certainty == "proved"]
+    assert len(proved) == 1
+    assert "agree in every column" in proved[0]
+
+
 @pytest.mark.parametrize("task", ["labels", "numbers"])
 def test_a_limit_of_the_data_needs_duplicates_that_leave_nothing(task: str):
     rng = np.random.default_rng(0)
@@ -256,7 +272,7 @@ def test_a_limit_of_the_data_needs_duplicates_that_leave_nothing(task: str):
 
     def found(X: Any, y: Any) -> Bounds:
         problem = pose(as_table(X, y), Recipe((4,)), 0, 0.25)
-        return find_data_limit(problem, network, "identity", float(trivial) + 1e-3)
+        return find_data_limit(problem, network, "identity", float(trivial) + 1e-3, True)
 
     bounds = found(X, y)
     assert bounds.bound is not None

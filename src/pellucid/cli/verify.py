@@ -67,6 +67,8 @@ def _table(document: dict[str, Any], data: str, path: Path) -> "Table":
 
 
 def _sentence(document: dict[str, Any], answer: "CheckResult") -> str:
+    from ..diagnosis.wording import at_least
+
     if not answer.accepted:
         return f"refused: {answer.reason}."
     verdict, kind = document["verdict"], document["kind"]
@@ -75,18 +77,22 @@ def _sentence(document: dict[str, Any], answer: "CheckResult") -> str:
             f"accepted: {verdict}, proved by a network of the same architecture, whose objective "
             f"is {answer.objective:.4f} and not {answer.user_objective:.4f} nats."
         )
-    whose = ""
+    whose, trusted = "", ""
     if kind == "convex reformulation":
         whose = (
             f"nor of a wider one, whose objective with weight decay "
             f"{document['evidence']['weight_decay']:g} is as low as that of the evidence "
         )
+        trusted = (
+            ", and that the recipe adds half the weight decay times the squares of all weights and "
+            "biases"
+        )
     return (
         f"accepted: {verdict}, proved by {kind}: no parameters of the architecture "
         f"{_shape(document['architecture'])} {whose}have a training loss below "
-        f"{document['bound']:.4f} "
-        f"nats on {_training_rows(document)} rows, and the tolerance is {answer.tolerance:.4f}; "
-        f"taken on trust: the reference, {document['reference']:.4f}."
+        f"{at_least(document['bound'])} "
+        f"on {_training_rows(document)} rows, and the tolerance is {answer.tolerance:.4f}; "
+        f"taken on trust: the reference, {document['reference']:.4f}{trusted}."
     )
 
 

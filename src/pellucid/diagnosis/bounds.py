@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..network import Network
-from .decision import PENALTY_FLOOR, THRESHOLD, Bound, limits
+from .decision import DATA_FLOOR, PENALTY_FLOOR, THRESHOLD, Bound, limits
 from .problem import Problem
 from .verdict import Witness
 
 OUTPUT_FLOOR = "output range"
 """The floor that an output activation sets: the output is wrong, not the number of units."""
-DATA_FLOOR = "conflicting duplicates"
-"""The floor of every function of the columns."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,11 @@ def find_bounds(
 
 
 def find_data_limit(
-    problem: Problem, network: Network, output_activation: str, trivial: float
+    problem: Problem, network: Network, output_activation: str, trivial: float, nothing_left: bool
 ) -> Bounds:
     """What conflicting duplicates leave to any function of the columns, against a perfect one.
 
-    Only where they leave it less than the threshold of (trivial - least).
+    With `nothing_left` only where they leave it less than the threshold of (trivial - least).
     """
     from .floors import Architecture, find_floors, is_named
     from .floors.rows import MINIMA
@@ -62,7 +60,9 @@ def find_data_limit(
     least = MINIMA.get(problem.likelihood.name)
     architecture = Architecture.of_network(network, output_activation)
     floors = find_floors(problem, architecture, kinds=(DATA_FLOOR,))
-    if least is None or not all(limits(f.value, trivial, least) for f in floors):
+    if least is None:
+        return Bounds()
+    if nothing_left and not all(limits(f.value, trivial, least) for f in floors):
         return Bounds()
     return certified(problem, architecture, floors, (trivial, least), "data limit")
 

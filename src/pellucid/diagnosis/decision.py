@@ -40,6 +40,8 @@ CONTRADICTION = 1e-6
 """The share of the gap by which a loss must be below a bound to contradict it."""
 UNSTABLE = 0.4
 """The share of diverged seeds from which training is called unstable."""
+DATA_FLOOR = "conflicting duplicates"
+"""The floor of every function of the columns."""
 PENALTY_FLOOR = "convex reformulation"
 """The floor that the penalty of the objective sets, whatever the number of units."""
 CONFIDENCE = 0.05
@@ -382,7 +384,14 @@ def proved_limit(e: Evidence) -> bool:
     """Whether the checker accepts that no function of the columns beats the constant by much."""
     if e.bound is None or not e.bound.accepted or contradicted(e) or e.signal.beyond(0.0):
         return False
-    return e.bound.kind == "conflicting duplicates" and limits(e.bound.value, e.trivial, e.least)
+    return e.bound.kind == DATA_FLOOR and limits(e.bound.value, e.trivial, e.least)
+
+
+def proved_conflict(e: Evidence) -> float:
+    """The share of (trivial - least) that equal rows with different targets cost; 0 if unproved."""
+    if e.bound is None or not e.bound.accepted or contradicted(e) or e.bound.kind != DATA_FLOOR:
+        return 0.0
+    return (e.bound.value - e.least) / (e.trivial - e.least)
 
 
 def _likely_share(e: Evidence) -> float:

@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from .decision import proved_conflict
 from .wording import (
     against,
     agreeing,
+    at_least,
     capital,
     counted,
     differs,
@@ -34,7 +36,7 @@ def too_small(e: "Evidence", of_output: bool) -> str:
     assert e.bound is not None
     what = "The output layer is wrong" if of_output else "This network is too small"
     return (
-        f"{what}: no parameters of it have a training loss below {nats(e.bound.value)}; "
+        f"{what}: no parameters of it have a training loss below {at_least(e.bound.value)}; "
         f"{e.reference_name} has {number(e.reference)}."
     )
 
@@ -44,7 +46,7 @@ def too_strong(e: "Evidence") -> str:
     assert e.bound is not None
     return (
         f"A weight decay of {e.weight_decay:g} is too strong: with so many hidden units or more "
-        f"the objective is lowest where the training loss is at least {nats(e.bound.value)}; "
+        f"the objective is lowest where the training loss is at least {at_least(e.bound.value)}; "
         f"{e.reference_name} has {number(e.reference)}."
     )
 
@@ -54,8 +56,19 @@ def limited(e: "Evidence") -> str:
     assert e.bound is not None
     return (
         "The columns do not tell the target: rows that are equal have different ones, and no "
-        f"function of the columns has a training loss below {nats(e.bound.value)}; the constant "
-        f"prediction has {number(e.trivial)}."
+        f"function of the columns has a training loss below {at_least(e.bound.value)}; the "
+        f"constant prediction has {number(e.trivial)}."
+    )
+
+
+def conflicting(e: "Evidence") -> str:
+    """The headline of rows that contradict each other, accepted by the checker."""
+    assert e.bound is not None
+    return (
+        "The data contradict themselves: rows that are equal in every column have different "
+        "targets, and no function of the columns has a training loss below "
+        f"{at_least(e.bound.value)}: {100 * proved_conflict(e):.0f} % of what the columns could "
+        "save is lost. Find out which of the copies are right."
     )
 
 
@@ -210,7 +223,8 @@ def _mended(e: "Evidence", certainty: str) -> list[str]:
     if certainty == "proved" and e.bound is not None and e.bound.objective is not None:
         return [
             "A smaller weight decay: with this one the bound holds for every number of units, and "
-            f"for all parameters with an objective of {nats(e.bound.objective)} or less."
+            "for all parameters whose objective is as low as that of the evidence "
+            f"(about {nats(e.bound.objective)})."
         ]
     return ["A diagnosis of the same recipe after what was found is mended, or explained."]
 

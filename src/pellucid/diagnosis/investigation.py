@@ -11,18 +11,20 @@ from .alarms import Alarm
 from .bounds import Bounds, certified_witness, find_bounds, find_data_limit
 from .curve import SEEDS, SHARES, curve_work, learning_curve
 from .decision import (
+    DATA_FLOOR,
     PENALTY_FLOOR,
     Evidence,
     fits,
     learned,
     optimization_share,
+    proved_conflict,
     proved_limit,
     proved_share,
     reaches,
 )
 from .evidence import Findings, better_trial, gather, prove
 from .improve import ROLE, Workshop, improve, improve_work
-from .judging import judge
+from .judging import first_alarm, judge
 from .lab import FLOPS, Job, Lab
 from .own import by_own_loss, in_own_module
 from .references import Judged, judge_references
@@ -173,23 +175,32 @@ class Investigation:
         known = self.searchable and self.exact and fair
         losses = evidence.trivial, evidence.reference
         of_capacity = known and capacity_in_question(evidence)
-        of_penalty = known and problem.penalty > 0 and penalty_in_question(evidence)
+        of_penalty = known and self._penalty_in_question(evidence)
         of_output = stage == "floors" and self._output_in_question(evidence)
         work = work if of_capacity or of_penalty else LITTLE
         kinds = (PENALTY_FLOOR,) if of_penalty and not (of_capacity or of_output) else None
+        alarm = first_alarm(evidence)
+        of_conflicts = alarm is not None and alarm.gate == DATA_FLOOR
+        of_data = known and (of_conflicts or not evidence.signal.beyond(0.0))
 
         def make(report: Report) -> None:
             self.bounds = find_bounds(problem, network, self.output, work, losses, kinds)
 
         def limit(report: Report) -> None:
-            self.bounds = find_data_limit(problem, network, self.output, losses[0])
+            left = not of_conflicts
+            self.bounds = find_data_limit(problem, network, self.output, losses[0], left)
 
-        if of_capacity or of_penalty or of_output:
+        if not of_conflicts and (of_capacity or of_penalty or of_output):
             self._job(stage, make, always=of_output, seconds=work / FLOPS)
-        elif known and stage == "floors" and not evidence.signal.beyond(0.0):
+        elif of_data and stage == "floors":
             self._job(stage, limit, seconds=problem.raw_X.size * SORTING)
         else:
             self._pass(stage)
+
+    def _penalty_in_question(self, e: Evidence) -> bool:
+        """Whether a bound of the penalty, of which none was found yet, may explain the loss."""
+        found = any(floor.kind == PENALTY_FLOOR for floor in self.bounds.floors)
+        return self.lab.problem.penalty > 0 and not found and penalty_in_question(e)
 
     def _output_in_question(self, e: Evidence) -> bool:
         """Whether what comes after the last layer may bound the user's own loss."""
@@ -280,7 +291,8 @@ class Investigation:
     def certificate(self, e: Evidence, kind: str, witness: Witness | None) -> dict[str, Any] | None:
         """The document that the checker accepts for this kind of verdict, if there is one."""
         if kind in BOUNDED:
-            document = self.bounds.certificate if proved_share(e) or proved_limit(e) else None
+            proved = proved_share(e) or proved_limit(e) or proved_conflict(e)
+            document = self.bounds.certificate if proved else None
             return document if document is not None and document["verdict"] == kind else None
         if kind == "optimization failure" and witness is not None:
             return certified_witness(

@@ -4,6 +4,7 @@ from . import explaining, wording
 from .alarms import Alarm
 from .bounds import OUTPUT_FLOOR
 from .decision import (
+    DATA_FLOOR,
     THRESHOLD,
     Evidence,
     Judgement,
@@ -18,6 +19,7 @@ from .decision import (
     overconfident,
     penalty_share,
     promising,
+    proved_conflict,
     proved_limit,
     proved_penalty,
     proved_share,
@@ -40,11 +42,9 @@ FIRST_ALARMS = ("wrong loss or output", "data error")
 
 def judge(e: Evidence) -> Judgement:
     """Decide. The order matters: what is no failure is ruled out before failures are looked for."""
-    alarm = likely_alarm(e, FIRST_ALARMS)
+    alarm = first_alarm(e)
     if alarm is not None:
-        if alarm.kind == "wrong loss or output" and proved_share(e) and _is_of_output(e):
-            return Judgement(alarm.kind, "proved", explaining.too_small(e, True), reasons(e))
-        return Judgement(alarm.kind, "likely", explaining.alarmed(alarm), reasons(e))
+        return _alarmed(e, alarm)
     if not e.signal.beyond(0.0):
         return _without_signal(e)
     if e.reference_lead.mean < 0 and not e.lead.beyond(0.0):
@@ -54,6 +54,19 @@ def judge(e: Evidence) -> Judgement:
     if fits(e):
         return Judgement("fits", "likely", wording.fits(e, too_extreme(e)), reasons(e))
     return _failure(e)
+
+
+def first_alarm(e: Evidence) -> Alarm | None:
+    """The alarm that is the verdict."""
+    return likely_alarm(e, FIRST_ALARMS)
+
+
+def _alarmed(e: Evidence, alarm: Alarm) -> Judgement:
+    if alarm.kind == "wrong loss or output" and proved_share(e) and _is_of_output(e):
+        return Judgement(alarm.kind, "proved", explaining.too_small(e, True), reasons(e))
+    if _is_of_conflicts(e):
+        return Judgement("data limit", "proved", explaining.conflicting(e), reasons(e))
+    return Judgement(alarm.kind, "likely", explaining.alarmed(alarm), reasons(e))
 
 
 def _without_signal(e: Evidence) -> Judgement:
@@ -116,6 +129,12 @@ def _is_of_output(e: Evidence) -> bool:
     return e.bound is not None and e.bound.kind == OUTPUT_FLOOR
 
 
+def _is_of_conflicts(e: Evidence) -> bool:
+    """Whether the verdict is that equal rows contradict each other, and the cost is proved."""
+    alarm = first_alarm(e)
+    return alarm is not None and alarm.gate == DATA_FLOOR and proved_conflict(e) > 0
+
+
 def reasons(e: Evidence) -> tuple[Statement, ...]:
     """Every statement that the numbers support, in the order of the argument."""
     found = [Statement(alarm.sentence, alarm.certainty) for alarm in e.alarms]
@@ -131,6 +150,8 @@ def _of_experiments(e: Evidence) -> tuple[Statement, ...]:
         if proved_limit(e):
             statements.append(Statement(explaining.limit(e), "proved"))
         return (*statements, *_memory(e), *_few(e))
+    if _is_of_conflicts(e):
+        statements.append(Statement(explaining.limit(e), "proved"))
     statements.append(Statement(wording.user(e), "likely"))
     statements += _of_a_fit(e) if fits(e) else _of_a_failure(e)
     return (*statements, *_few(e), *_unfinished(e))
@@ -160,7 +181,7 @@ def _of_stability(e: Evidence) -> list[Statement]:
 
 def _of_bounds(e: Evidence) -> list[Statement]:
     """What no parameters of the user's architecture can do."""
-    if e.bound is None or e.bound.value <= e.reference + e.tolerance:
+    if e.bound is None or e.bound.value <= e.reference + e.tolerance or _is_of_conflicts(e):
         return []
     if e.bound.accepted and contradicted(e):
         return [Statement(explaining.impossible(e), "undecided")]

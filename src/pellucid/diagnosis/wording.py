@@ -47,6 +47,15 @@ def nats(value: float) -> str:
     return f"{number(value)} nats"
 
 
+def at_least(bound: float) -> str:
+    """A lower bound with its unit, rounded down: what is printed is proved as well."""
+    bound = float(bound)
+    if not math.isfinite(bound) or bound == 0:
+        return nats(bound)
+    unit = 10.0 ** (math.floor(math.log10(abs(bound))) - 3)
+    return f"{math.floor(bound / unit) * unit:.4g} nats"
+
+
 def score(e: "Evidence", value: float) -> str:
     """A score with its name."""
     return f"{score_title(e.score_name)} {rounded(value)}"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._shapes import Array, Float64
+from ..wording import at_least
 from .architecture import Architecture
 from .found import Found
 from .rows import Rows, link_of
@@ -58,7 +59,7 @@ def find_affine(rows: Rows, architecture: Architecture, work: float) -> Found | 
     return Found(
         value,
         f"the network is affine in its inputs, whatever its parameters, and by {what} no affine "
-        f"function has a training loss below {value:.4g} nats",
+        f"function has a training loss below {at_least(value)}",
         evidence,
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._shapes import Array, Float64
+from ..wording import at_least, number
 from .architecture import Architecture
 from .found import Found
 from .relaxed import Penalised, Units, dual_point, spread_directions, units_of, with_penalty
@@ -100,8 +101,8 @@ def _best(
     return Found(
         value,
         f"with a weight decay of {rows.penalty:g} parameters are known that bring the objective "
-        f"down to {objective:.4g} nats, and no network of one hidden relu layer, however wide, "
-        f"does as well with a training loss below {value:.4g} nats",
+        f"down to about {number(objective)} nats, and no network of one hidden relu layer, however "
+        f"wide, has an objective as low and a training loss below {at_least(value)}",
         evidence,
         objective,
     )

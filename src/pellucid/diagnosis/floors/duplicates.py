@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..wording import at_least
 from .architecture import Architecture
 from .found import Found
 from .rows import Rows, entropy
@@ -31,7 +32,7 @@ def find_duplicates(rows: Rows, architecture: Architecture, work: float) -> Foun
     return Found(
         value,
         f"{n_rows} of {n} training rows agree in every column with a row that has another target: "
-        f"no function of these columns has a training loss below {value:.4g} nats",
+        f"no function of these columns has a training loss below {at_least(value)}",
         {"n_groups": int(mixed.sum())},
     )
 

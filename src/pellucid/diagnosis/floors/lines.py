@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._shapes import Array, Float64
+from ..wording import at_least
 from .affine import combination, describe_combination
 from .architecture import Architecture
 from .found import Found
@@ -96,7 +97,7 @@ def _along(rows: Rows, axis: int, pieces: int, work: float) -> Found | None:
         return Found(
             value,
             f"{where} the network has at most {pieces} affine pieces, and no such function has a "
-            f"training loss below {value:.4g} nats",
+            f"training loss below {at_least(value)}",
             evidence,
         )
     wrong, pairs = _errors(rows, lines, pieces)
@@ -308,6 +309,6 @@ def _changes_along(rows: Rows, axis: int, changes: int, work: float) -> Found | 
     value = rows.least + totals[best] / (2 * rows.n)
     return Found(
         value,
-        f"{crosses}, and no such function has a training loss below {value:.4g} nats",
+        f"{crosses}, and no such function has a training loss below {at_least(value)}",
         evidence | {"level": levels[best]},
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._shapes import Array, Float64
+from ..wording import at_least
 from .affine import independent_columns
 from .architecture import Architecture
 from .found import Found
@@ -60,7 +61,7 @@ def _told(turning: int, value: float) -> str:
     kind = "follows one linear form of its inputs" + (", turning once" if turning else "")
     return (
         f"with one hidden unit the network {kind}, and no such function has a training loss below "
-        f"{value:.4g} nats"
+        f"{at_least(value)}"
     )
 
 

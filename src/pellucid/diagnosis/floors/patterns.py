@@ -7,6 +7,7 @@ of the lines. Which rows a line can have on one side is enumerated exactly.
 import numpy as np
 
 from ..._shapes import Array, Float64
+from ..wording import at_least
 from .architecture import Architecture
 from .found import Found
 from .orders import plane_orders, whole
@@ -49,7 +50,7 @@ def find_patterns(rows: Rows, architecture: Architecture, work: float) -> Found 
         value,
         f"the network bends along {lines} straight line{'s' if lines > 1 else ''} at most, and no "
         f"function that is affine on each side of {'each' if lines > 1 else 'it'} has a training "
-        f"loss below {value:.4g} nats",
+        f"loss below {at_least(value)}",
         {"columns": [int(j) for j in columns], "lines": lines, "parts": parts},
     )
 
