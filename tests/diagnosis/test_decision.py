@@ -686,4 +686,4 @@ def test_the_share_of_a_proved_penalty_is_not_one_of_the_size():
     (cause,) = causes(e, judge(e))
     assert (cause.kind, cause.certainty) == ("wrong loss or output", "proved")
     assert cause.share == pytest.approx(0.5)
-    assert "0.68 nats or less" in would_change(e, "wrong loss or output", "proved")[0]
+    assert "(about 0.68 nats)" in would_change(e, "wrong loss or output", "proved")[0]

@@ -487,6 +487,26 @@ def test_a_witness_loads_into_the_users_own_module():
     assert any("state_dict(module) loads" in s.text for s in verdict.statements)
 
 
+def test_a_witness_has_the_activation_of_each_layer():
+    X, y = parabola()
+    train = trainer(sgd(1e-3), 100, loss=MSE)
+    verdict = pellucid.diagnose(
+        X,
+        y,
+        model_fn=lambda: nn.Sequential(
+            nn.Linear(1, 8), nn.Sigmoid(), nn.Linear(8, 6), nn.ELU(), nn.Linear(6, 1)
+        ),
+        loss=MSE,
+        train_fn=train,
+        threads=1,
+        budget=600,
+    )
+    assert (verdict.kind, verdict.certainty) == ("optimization failure", "proved")
+    assert verdict.recipe.activation == "sigmoid, elu"
+    assert verdict.witness is not None
+    assert [a.name for a in verdict.witness.network.activations] == ["sigmoid", "elu"]
+
+
 class Residual(nn.Module):
     def __init__(self):
         super().__init__()

@@ -1,6 +1,7 @@
 """Every activation of the table against torch in float64 and against its published constants."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch import nn
 
 from pellucid import InvalidInput
-from pellucid.network import ACTIVATIONS, Activation, as_activation
+from pellucid.network import ACTIVATIONS, Activation, as_activation, as_activations, text_of
 
 TORCH = {
     "identity": nn.Identity(),
@@ -202,3 +203,25 @@ def test_as_activation():
 def test_wrong_activations_are_one_sentence(name, parameters, words):
     with pytest.raises(InvalidInput, match=words):
         Activation(name, parameters)
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("relu", Activation("relu")),
+        (["relu", "relu"], Activation("relu")),
+        (Activation("abs"), Activation("abs")),
+        ("hardtanh(-2, 3), elu", (Activation("hardtanh", (-2, 3)), Activation("elu"))),
+        (("tanh", Activation("abs")), (Activation("tanh"), Activation("abs"))),
+        ([], ()),
+    ],
+)
+def test_one_activation_for_all_layers_or_one_for_each(what: Any, found: Any):
+    assert as_activations(what) == found
+    if found:
+        assert as_activations(text_of(found)) == found
+
+
+def test_parameters_in_a_text_must_be_numbers():
+    with pytest.raises(InvalidInput, match="numbers, as in leaky_relu"):
+        as_activation("leaky_relu(steep)")

@@ -105,6 +105,18 @@ def test_the_grid_is_the_product_with_the_first_setting_outermost(rows):
     assert frame["hidden"].to_list()[0] == []
 
 
+def test_layers_may_have_activations_of_their_own(rows):
+    run = pellucid.train([2, 5, 4, 2], *rows, activation=["sigmoid", "leaky_relu(0.1)"], steps=3)
+    assert [str(sigma) for sigma in run.network.activations] == ["sigmoid", "leaky_relu(0.1)"]
+    grid = pellucid.train_many(
+        *rows, hidden=[[5, 4]], activation=["tanh", ["sigmoid", "leaky_relu(0.1)"]], steps=3
+    )
+    assert grid.to_frame()["activation"].to_list() == ["tanh", "sigmoid, leaky_relu(0.1)"]
+    np.testing.assert_array_equal(grid[1].network.parameters(), run.network.parameters())
+    with pytest.raises(InvalidInput, match="lists 2 for 1 hidden layers"):
+        pellucid.train([2, 5, 2], *rows, activation=["sigmoid", "elu"], steps=3)
+
+
 def test_a_grid_run_equals_the_single_run(rows):
     grid = pellucid.train_many(*rows, hidden=[[5], [7, 3]], seed=[3, 4], steps=40, batch_size=25)
     for run in grid:

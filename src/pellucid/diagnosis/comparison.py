@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
 from ..datasets import Table
+from ..network import as_activations
 from .problem import Problem, checked_seed, own_table, pose
-from .recipe_options import activation_of, as_recipe
+from .recipe_options import as_recipe
 from .rendering import plain_value
 from .search import Group, Plan, changes, run_plan
 from .splits import split_of
@@ -194,7 +195,7 @@ def _runs(
             progress(name, done / max(of, 1))
 
     plan = Plan(name, "recipe", recipe, seeds)
-    group = run_plan(problem, plan, activation_of(recipe.activation), threads, report)
+    group = run_plan(problem, plan, as_activations(recipe.activation), threads, report)
     if len(group.trials) < len(seeds):
         raise KeyboardInterrupt
     return group

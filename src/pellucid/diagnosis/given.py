@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import InvalidInput
 from ..datasets import Table, as_table
 from ..likelihoods import LIKELIHOODS
-from ..network import Activation, Network, as_activation
+from ..network import Activations, Network, as_activations, text_of
 from ..training import History
 from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
@@ -46,7 +46,7 @@ class GivenNetwork:
 
 def given_question(
     data: Any, y: Any, model: Any, seed: int, held_out: float
-) -> tuple[Problem, GivenNetwork, Activation]:
+) -> tuple[Problem, GivenNetwork, Activations]:
     """The problem and the source of a trained network or a fitted scikit-learn MLP."""
     classes = None
     data, model = _through_pipeline(data, model)
@@ -57,9 +57,8 @@ def given_question(
     network = network.astype("float64")
     table = _table(data, y, network, classes, is_regressor=hasattr(model, "coefs_") and not classes)
     network = _in_order(network, classes, table)
-    uniform = len(set(network.activations)) <= 1
-    activation = network.activations[0] if network.activations else as_activation("relu")
-    recipe = Recipe(hidden=network.hidden, activation=str(activation))
+    activation = as_activations(network.activations or "relu")
+    recipe = Recipe(hidden=network.hidden, activation=text_of(activation))
     if model is not network and hasattr(model, "coefs_"):
         recipe = replace(recipe, **_fit_of_sklearn(model, table.n_rows))
     problem = pose(table, recipe, seed, held_out)
@@ -79,7 +78,7 @@ def given_question(
         exact=plain,
         penalizes_biases=False,
     )
-    return problem, GivenNetwork(recipe, network, searchable=uniform and plain), activation
+    return problem, GivenNetwork(recipe, network, searchable=plain), activation
 
 
 def _through_pipeline(data: Any, model: Any) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._kernels import units
 from .._shapes import Array, Float64
-from ..network import Activation, Network
+from ..network import Activation, Activations, Network
 from ..training import History, train
 from .problem import Problem, fold, unfold
 from .refit import finished, refit_work, refits
@@ -52,8 +52,13 @@ class Workshop:
 
     problem: Problem
     recipe: Recipe
-    activation: Activation
+    activation: Activations
     seed: int
+
+    @property
+    def sigma(self) -> Activation:
+        """The activation of the first hidden layer."""
+        return self.activation[0] if isinstance(self.activation, tuple) else self.activation
 
     @property
     def rows(self) -> Float64[Array, "n d_in"]:
@@ -116,7 +121,7 @@ def _finite(trial: Trial) -> bool:
 
 
 def _starts(shop: Workshop, same: Sequence[Trial], larger: Sequence[Group]) -> Iterator[Start]:
-    if len(shop.recipe.hidden) == 1 and shop.activation.name != "identity":
+    if len(shop.recipe.hidden) == 1 and shop.sigma.name != "identity":
         for k in range(2):
             yield "units chosen greedily", _greedy(shop, shop.seed + k)
     for group in larger:
@@ -136,13 +141,13 @@ def _greedy(shop: Workshop, seed: int) -> Network:
     X, (width,) = shop.rows, shop.recipe.hidden
     W, b = _candidates(shop, X, max(POOL, width), rng)
     few = rng.permutation(len(X))[:GREEDY_ROWS]
-    H = shop.activation.value(X[few] @ W.T + b)
+    H = shop.sigma.value(X[few] @ W.T + b)
     chosen = _pursued(H, _targets(shop.problem)[few], min(width, MOST_GREEDY))
     rest = np.setdiff1d(np.arange(len(W)), chosen)[: width - len(chosen)]
     chosen = np.concatenate([chosen, rest])
     d_out = shop.problem.d_out
     zero = np.zeros((d_out, width)), np.zeros(d_out)
-    net = Network((W[chosen], zero[0]), (b[chosen], zero[1]), (shop.activation,))
+    net = Network((W[chosen], zero[0]), (b[chosen], zero[1]), (shop.sigma,))
     return shop.to_raw(net)
 
 
@@ -157,7 +162,7 @@ def _candidates(
     pairs = rng.integers(len(X), size=(2, third))
     W[third : 2 * third] += 10 * (X[pairs[0]] - X[pairs[1]])
     W /= np.linalg.norm(W, axis=1, keepdims=True)
-    if not shop.activation.is_piecewise_linear:
+    if not shop.sigma.is_piecewise_linear:
         W *= rng.choice(SHARPNESS, (k, 1))
     at = X[rng.integers(len(X), size=k)]
     return W, -(W * at).sum(axis=1)

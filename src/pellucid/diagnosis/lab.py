@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..network import Activation
+from ..network import Activations
 from .problem import Problem
 from .search import Group, Plan, run_plan
 from .source import KernelSource, Source, run_source
@@ -64,7 +64,7 @@ class Lab:
 
     problem: Problem
     source: Source
-    activation: Activation
+    activation: Activations
     threads: int | None
     progress: Progress | None
     clock: Clock

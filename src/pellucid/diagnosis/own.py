@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from .._errors import InvalidInput, MissingDependency
-from ..network import Activation, Network
+from ..network import Activations, Network
 from .decision import THRESHOLD, Evidence
 from .problem import Problem
 from .source import Source
@@ -18,7 +18,7 @@ class Question(NamedTuple):
 
     problem: Problem
     source: Source
-    activation: Activation
+    activation: Activations
 
 
 def own_question(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from ..datasets import Table
-from ..network import Activation, as_activation
+from ..network import Activation, Activations, as_activations, text_of
 from ..training.settings import settings_from
 from . import wording
 from .causes import causes, waterfall
@@ -34,7 +34,7 @@ def diagnose(
     y: ArrayLike | None = None,
     *,
     hidden: Sequence[int] | None = None,
-    activation: str | Activation = "relu",
+    activation: str | Activation | Sequence[str | Activation] = "relu",
     optimizer: str = "adam",
     learning_rate: float = 0.01,
     steps: int = 3000,
@@ -230,13 +230,13 @@ def _widths(hidden: Any) -> list[Any]:
     return list(hidden)
 
 
-def _recipe(settings: dict[str, Any], standardize: bool) -> tuple[Recipe, Activation]:
+def _recipe(settings: dict[str, Any], standardize: bool) -> tuple[Recipe, Activations]:
     """The recipe in plain, checked values, and its activation."""
     s = settings_from(settings)
-    sigma = as_activation(s.activation)
+    sigma = as_activations(s.activation)
     recipe = Recipe(
         hidden=s.hidden,
-        activation=str(sigma),
+        activation=text_of(sigma),
         optimizer=s.optimizer,
         learning_rate=s.learning_rate,
         steps=s.steps,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._errors import InvalidInput
-from ..network import Activation, as_activation
+from ..network import as_activations, text_of
 from ..training.settings import settings_from
 from .verdict import Recipe
 
@@ -52,25 +52,11 @@ def _recipe(options: dict[str, Any], name: str) -> Recipe:
             "or []."
         )
     standardize = bool(values.pop("standardize"))
-    values["activation"] = activation_of(values["activation"])
+    values["activation"] = as_activations(values["activation"])
     s = settings_from({**values, "hidden": tuple(values["hidden"])})
     checked = {key: getattr(s, key) for key in values}
-    checked["activation"] = str(s.activation)
+    checked["activation"] = text_of(as_activations(s.activation))
     return Recipe(**checked, standardize=standardize)
-
-
-def activation_of(what: str | Activation) -> Activation:
-    """The activation of that name, or of a name with parameters: "leaky_relu(0.1)"."""
-    name, bracket, rest = what.partition("(") if isinstance(what, str) else ("", "", "")
-    if not bracket:
-        return as_activation(what)
-    try:
-        parameters = tuple(float(word) for word in rest.rstrip(")").split(","))
-    except ValueError:
-        raise InvalidInput(
-            f"activation is {what!r:.60}; its parameters need to be numbers, as in leaky_relu(0.1)."
-        ) from None
-    return Activation(name.strip(), parameters)
 
 
 def _options(text: str, name: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._shapes import Array, Float64
-from ..network import Activation
+from ..network import Activations
 from ..training import Run
 from .decision import Evidence, capacity_share, lower, reaches
 from .evidence import Findings, margin
@@ -164,7 +164,7 @@ def regularised(
     problem: Problem,
     recipe: Recipe,
     seed: int,
-    activation: Activation,
+    activation: Activations,
     threads: int | None,
     report: Report | None,
 ) -> Recipe:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._kernels import n_parameters
 from .._shapes import Array, Float64
-from ..network import Activation, Network
+from ..network import Activations, Network, as_activations
 from ..training import Grid, History, train_many
 from .problem import GAUSSIAN_CONSTANT, Problem, fold, outputs
 from .verdict import Experiment, Recipe
@@ -292,7 +292,7 @@ def _round(rate: float) -> float:
 def run_plan(
     problem: Problem,
     plan: Plan,
-    activation: Activation,
+    activation: Activations,
     threads: int | None,
     report: Report | None,
 ) -> Group:
@@ -319,10 +319,17 @@ def run_plan(
     return Group(plan.name, plan.role, plan.recipe, tuple(trials))
 
 
+def for_layers(activations: Activations, n: int) -> Activations:
+    """For another number of hidden layers: the last one repeated, or the last ones left out."""
+    if not isinstance(activations, tuple):
+        return activations
+    return as_activations((*activations, *(activations[-1],) * n)[: max(n, 1)])
+
+
 def train_grid(
     recipes: Sequence[Recipe],
     seeds: Sequence[int],
-    activation: Activation,
+    activation: Activations,
     X: Array,
     y: Array,
     validation: tuple[Array, Array],
@@ -333,7 +340,7 @@ def train_grid(
     """One `train_many` call for recipes that are the product of their widths and decays."""
     settings: dict[str, Any] = {
         **recipes[0].settings,
-        "activation": activation,
+        "activation": [for_layers(activation, len(recipes[0].hidden))],
         "hidden": [list(h) for h in dict.fromkeys(r.hidden for r in recipes)],
         "weight_decay": list(dict.fromkeys(r.weight_decay for r in recipes)),
     }

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ..network import Activation, Network
+from ..network import Activations, Network
 from ..training import History
 from .problem import Problem
 from .search import Group, Plan, judge_run, train_grid
@@ -66,7 +66,7 @@ class KernelSource:
     """A recipe that Pellucid trains itself."""
 
     recipe: Recipe
-    activation: Activation
+    activation: Activations
     threads: int | None = None
     name: str = "your recipe"
     repeats: bool = True

@@ -13,7 +13,7 @@ from .._errors import InvalidInput
 from .._shapes import Array
 from ..datasets import Table, as_table
 from ..likelihoods import LIKELIHOODS
-from ..network import Activation, Network, as_activation
+from ..network import Activations, Network, as_activations, text_of
 from ..training import OPTIMIZERS, History
 from .problem import GAUSSIAN_CONSTANT, Problem, outputs, own_table, pose
 from .source import OwnRun, Report
@@ -62,7 +62,7 @@ class TorchSource:
     recipe: Recipe
     name: str
     repeats: bool
-    activation: Activation
+    activation: Activations
     searchable: bool
     notes: tuple[str, ...]
     head: Head
@@ -205,14 +205,13 @@ def torch_question(
     other = other_objective(own) if head.exact else ""
     proper = head.exact and reading.exact_shape and not other
     exact = proper and (counted or not recipe.weight_decay)
-    uniform = reading.network is not None and len(set(reading.network.activations)) <= 1
     source = TorchSource(
         recipe=recipe,
         name="your module" if given else "your train_fn" if train_fn else "your model",
         repeats=not given,
         activation=activation,
-        searchable=head.output == "identity" and reading.exact_shape and uniform,
-        notes=_notes(own, reading, head, uniform) + ((other,) if other else ()),
+        searchable=head.output == "identity" and reading.exact_shape,
+        notes=_notes(own, reading, head) + ((other,) if other else ()),
         head=head,
         kind=kind,
         own=own,
@@ -366,14 +365,13 @@ def _check_table(problem: Problem, head: Head, rows: _Rows) -> None:
 # ---- what is known of the training
 
 
-def _recipe(code: Code, reading: Reading) -> tuple[Recipe, Activation]:
+def _recipe(code: Code, reading: Reading) -> tuple[Recipe, Activations]:
     """What the training was seen to do; a full run of it is made for the number of steps."""
     network = reading.network
     hidden = STAND_IN if network is None else network.hidden
-    activation = as_activation("relu")
-    if network is not None and network.activations:
-        activation = network.activations[0]
-    settings: dict[str, Any] = {"hidden": hidden, "activation": str(activation)}
+    read = network.activations if network is not None else ()
+    activation = as_activations(read or "relu")
+    settings: dict[str, Any] = {"hidden": hidden, "activation": text_of(activation)}
     if code.given:
         return Recipe(**settings), activation
     if code.train_fn is None:
@@ -408,15 +406,13 @@ def _decay(decay: float, code: Code) -> float:
     return decay / c
 
 
-def _notes(code: Code, reading: Reading, head: Head, uniform: bool) -> tuple[str, ...]:
+def _notes(code: Code, reading: Reading, head: Head) -> tuple[str, ...]:
     """How the code was understood, a sentence each."""
     notes = []
     if code.loss is not None:
         notes.append(f"your loss was recognised as: {code.recognised.name}")
     if reading.network is None:
         notes.append(f"{reading.reason} The verdict rests on its outputs")
-    elif not uniform:
-        notes.append("your layers differ in their activation: no other parameters were searched")
     elif not reading.exact_shape:
         notes.append("a layer of yours has no bias: no other parameters were searched")
     if head.single:

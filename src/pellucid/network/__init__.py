@@ -1,6 +1,14 @@
 """Feedforward networks: what they are, what they compute, and where they are kept."""
 
-from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
+from .activations import (
+    ACTIVATIONS,
+    Activation,
+    ActivationFamily,
+    Activations,
+    as_activation,
+    as_activations,
+    text_of,
+)
 from .files import load, read_metadata, save
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
@@ -12,16 +20,19 @@ __all__ = [
     "SCHEMES",
     "Activation",
     "ActivationFamily",
+    "Activations",
     "BackwardPass",
     "ForwardPass",
     "Layer",
     "Network",
     "Scheme",
     "as_activation",
+    "as_activations",
     "from_bytes",
     "initialize",
     "load",
     "read_metadata",
     "save",
+    "text_of",
     "to_bytes",
 ]

@@ -1,9 +1,10 @@
 """The activations: one table of value, derivative and whether they are piecewise linear."""
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import SupportsFloat
+from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -118,6 +119,10 @@ _FAMILIES = (
 ACTIVATIONS: dict[str, ActivationFamily] = {family.name: family for family in _FAMILIES}
 
 
+_COMMA = re.compile(r",(?![^(]*\))")
+"""A comma that is not within brackets."""
+
+
 @dataclass(frozen=True, init=False)
 class Activation:
     """One member of a family: `Activation("leaky_relu", (0.1,))`.
@@ -164,11 +169,50 @@ class Activation:
         return f"{self.name}({', '.join(f'{p:g}' for p in self.parameters)})"
 
 
+Activations: TypeAlias = Activation | tuple[Activation, ...]
+"""One for all hidden layers, or one for each."""
+
+
 def as_activation(name_or_activation: str | Activation) -> Activation:
-    """The activation of that name with its default parameters; an `Activation` stays as it is."""
+    """The activation of that name, or of a name with parameters such as "leaky_relu(0.1)".
+
+    Parameters that are left out take their defaults; an `Activation` stays as it is.
+    """
     if isinstance(name_or_activation, Activation):
         return name_or_activation
-    return Activation(name_or_activation)
+    name, bracket, rest = (
+        name_or_activation.partition("(")
+        if isinstance(name_or_activation, str)
+        else (name_or_activation, "", "")
+    )
+    if not bracket:
+        return Activation(name)
+    try:
+        parameters = tuple(float(word) for word in rest.rstrip(")").split(","))
+    except ValueError:
+        raise InvalidInput(
+            f"activation is {name_or_activation!r:.60}; its parameters need to be numbers, as in "
+            "leaky_relu(0.1)."
+        ) from None
+    return Activation(name.strip(), parameters)
+
+
+def as_activations(what: str | Activation | Iterable[str | Activation]) -> Activations:
+    """One activation for all hidden layers, or a tuple with one for each of them.
+
+    A text may list them: "sigmoid, elu". Where all are the same, one stands for them.
+    """
+    if isinstance(what, str):
+        what = [part.strip() for part in _COMMA.split(what)]
+    elif isinstance(what, Activation) or not isinstance(what, Iterable):
+        what = [what]
+    found = tuple(as_activation(one) for one in what)
+    return found if len(set(found)) != 1 else found[0]
+
+
+def text_of(activations: Activations) -> str:
+    """As `as_activations` reads it."""
+    return ", ".join(map(str, activations if isinstance(activations, tuple) else (activations,)))
 
 
 def _complete(family: ActivationFamily, parameters: Iterable[SupportsFloat]) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._kernels import DTYPES, n_parameters
 from .._kernels.schedules import learning_rate
-from ..network import SCHEMES, Activation, as_activation
+from ..network import SCHEMES, Activations, as_activations, text_of
 from .optimizers import OPTIMIZERS
 from .schedules import SCHEDULES
 
@@ -20,15 +20,16 @@ from .schedules import SCHEDULES
 class Settings:
     """How one network is trained. Rates and penalties are torch's, of the same names.
 
-    `hidden` are the hidden widths, `batch_size` None means all rows in every step, and `seed`
-    drives the initial weights, the order of the rows and dropout. `dtype` is the number type
-    that everything of the network is computed in.
+    `hidden` are the hidden widths, and `activation` is one for all hidden layers or a sequence with
+    one for each; a name may have parameters ("leaky_relu(0.1)"). `batch_size` None means all rows
+    in every step, and `seed` drives the initial weights, the order of the rows and dropout. `dtype`
+    is the number type that everything of the network is computed in.
     """
 
     hidden: tuple[int, ...]
     seed: int = 0
     learning_rate: float = 0.01
-    activation: str | Activation = "relu"
+    activation: str | Activations = "relu"
     scheme: str = "torch"
     dtype: str = "float32"
     optimizer: str = "adam"
@@ -77,9 +78,9 @@ class Settings:
         return learning_rate(self, step)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values: the activation by its name and parameters."""
-        activation = as_activation(self.activation)
-        return asdict(self) | {"hidden": list(self.hidden), "activation": str(activation)}
+        """Return the settings as plain values: activations by their names and parameters."""
+        activation = text_of(as_activations(self.activation))
+        return asdict(self) | {"hidden": list(self.hidden), "activation": activation}
 
 
 MOST_PARAMETERS = 500_000_000
@@ -141,6 +142,12 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
             known = ", ".join(names)
             raise InvalidInput(f"{name} is no setting of training; there are {known}.")
     settings = Settings(**{name: _checked(name, value) for name, value in values.items()})
+    sigmas, hidden = settings.activation, settings.hidden
+    if isinstance(sigmas, tuple) and len(sigmas) != len(hidden):
+        raise InvalidInput(
+            f"activation lists {len(sigmas)} for {len(hidden)} hidden layers; give one for all, or "
+            "one for each."
+        )
     if settings.nesterov and settings.momentum == 0:
         raise InvalidInput("nesterov needs momentum above 0, got 0; set momentum, e.g. 0.9.")
     for name in ("dropout", "label_smoothing"):
@@ -189,7 +196,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "hidden":
         return _hidden_widths(value)
     if name == "activation":
-        return as_activation(value)
+        return as_activations(value)
     if value is None and name in _OPTIONAL:
         return None
     if name in _CHOICES:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...network import as_activation
+from ...network import as_activations
 from ..alarms import Alarm
 from ..problem import Problem
 from ..search import Group, Plan, network_size, run_plan
@@ -41,7 +41,7 @@ def scales(view: View) -> Iterator[Alarm]:
         run_plan(
             small,
             Plan("trial", "trial", replace(view.recipe, steps=steps, standardize=s), _seeds(view)),
-            as_activation(view.recipe.activation),
+            as_activations(view.recipe.activation),
             view.threads,
             None,
         )
