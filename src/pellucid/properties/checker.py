@@ -1,0 +1,457 @@
+"""The only place that calls a property proved: it computes every bound again, with its rounding.
+
+Nothing here is shared with the search. Bounds are those of lines around every activation, carried
+back from the outputs to the inputs; every sum of floating-point numbers is followed by a bound on
+what its rounding may have done (Higham 2002, section 3.1), and all of that is subtracted. An input
+that breaks a property is evaluated in rational numbers.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._shapes import Array, Float64
+
+PROOF_FORMAT, PROOF_VERSION = "pellucid property proof", 1
+PROOF_FIELDS = ("format", "version", "status", "network", "cases", "evidence", "seal")
+UNIT = 2.0**-53
+TINY = 1e-300
+"""More than underflow can take from any product here."""
+BATCH = 64
+MOST_PRODUCTS = 50_000_000
+"""Products of rational numbers for which a point is evaluated exactly."""
+BENDS = {"identity": (), "relu": (0.0,), "leaky_relu": (0.0,), "prelu": (0.0,), "abs": (0.0,)}
+
+
+@dataclass(frozen=True)
+class ProofCheck:
+    """The answer: whether the proof was accepted, and why not."""
+
+    accepted: bool
+    reason: str
+    n_leaves: int = 0
+
+
+class _Refused(Exception):
+    pass
+
+
+class _Layer(NamedTuple):
+    W: Float64[Array, "d_out d_in"]
+    b: Float64[Array, " d_out"]
+    name: str
+    parameters: tuple[float, ...]
+
+
+def check_proof(document: Mapping[str, Any], network: Any) -> ProofCheck:
+    """Accept or refuse a proof for a network with `weights`, `biases` and activations."""
+    try:
+        layers = _layers(network)
+        cases = _read(document, network)
+        if document["status"] == "violated":
+            _check_point(layers, cases, document["evidence"])
+            return ProofCheck(True, "accepted")
+        return ProofCheck(True, "accepted", _check_boxes(layers, cases, document["evidence"]))
+    except _Refused as refusal:
+        return ProofCheck(False, str(refusal))
+    except Exception as error:  # whatever is strange is refused
+        return ProofCheck(False, f"the proof cannot be read ({type(error).__name__}: {error})")
+
+
+def seal_of(document: Mapping[str, Any]) -> str:
+    """SHA-256 of everything in the document but the seal itself."""
+    rest = {name: value for name, value in document.items() if name != "seal"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def network_digest(network: Any) -> str:
+    """SHA-256 of the parameters in float64, and of the activations."""
+    digest = hashlib.sha256()
+    for W, b, name, parameters in _layers(network):
+        digest.update(json.dumps([list(W.shape), name, list(parameters)]).encode())
+        digest.update(np.ascontiguousarray(W, "<f8").tobytes())
+        digest.update(np.ascontiguousarray(b, "<f8").tobytes())
+    return digest.hexdigest()
+
+
+# ---- reading
+
+
+def _layers(network: Any) -> list[_Layer]:
+    found = []
+    sigmas = [*network.activations, network.output_activation]
+    for W, b, sigma in zip(network.weights, network.biases, sigmas, strict=True):
+        layer = _Layer(
+            np.array(W, np.float64), np.array(b, np.float64), sigma.name, tuple(sigma.parameters)
+        )
+        if sigma.name not in (*BENDS, "hardtanh"):
+            raise _Refused(f"the activation {sigma.name} is unknown here")
+        if not (np.isfinite(layer.W).all() and np.isfinite(layer.b).all()):
+            raise _Refused("a parameter of the network is not finite")
+        found.append(layer)
+    return found
+
+
+Case = tuple[Array, Array, Array, Array]
+
+
+def _read(document: Mapping[str, Any], network: Any) -> list[Case]:
+    if set(document) != set(PROOF_FIELDS):
+        raise _Refused("the document does not have the fields of a proof")
+    if document["format"] != PROOF_FORMAT or type(document["version"]) is not int:
+        raise _Refused("this is no proof of a property")
+    if document["version"] != PROOF_VERSION:
+        raise _Refused("the proof is of an unknown version")
+    if seal_of(document) != document["seal"]:
+        raise _Refused("the proof was changed after it was written: its seal is broken")
+    if document["status"] not in ("holds", "violated"):
+        raise _Refused("the proof claims neither that the property holds nor that it is violated")
+    if document["network"] != network_digest(network):
+        raise _Refused("the proof is about another network")
+    layers = _layers(network)
+    d_in, d_out = layers[0].W.shape[1], layers[-1].W.shape[0]
+    cases = [_case(case, d_in, d_out) for case in document["cases"]]
+    if not cases:
+        raise _Refused("the proof has no case")
+    return cases
+
+
+def _case(case: Any, d_in: int, d_out: int) -> Case:
+    if type(case) is not dict or set(case) != {"low", "high", "A", "b"}:
+        raise _Refused("a case of the proof does not have the right fields")
+    low, high, A, b = (np.array(case[name], np.float64) for name in ("low", "high", "A", "b"))
+    if low.shape != (d_in,) or high.shape != (d_in,) or A.shape != (len(b), d_out) or not len(b):
+        raise _Refused("a case of the proof does not have the sizes of the network")
+    if not all(np.isfinite(part).all() for part in (low, high, A, b)) or (low > high).any():
+        raise _Refused("a case of the proof has no box of finite numbers")
+    return low, high, A, b
+
+
+# ---- a point, in rational numbers
+
+
+def _check_point(layers: Sequence[_Layer], cases: Sequence[Case], evidence: Any) -> None:
+    if type(evidence) is not dict or set(evidence) != {"input"}:
+        raise _Refused("the evidence does not have the fields of a point")
+    x = np.array(evidence["input"], np.float64)
+    if x.shape != (layers[0].W.shape[1],) or not np.isfinite(x).all():
+        raise _Refused("the point does not have the inputs of the network")
+    if sum(layer.W.size for layer in layers) > MOST_PRODUCTS:
+        raise _Refused("the network is too large for rational numbers")
+    inside = [case for case in cases if ((case[0] <= x) & (x <= case[1])).all()]
+    if not inside:
+        raise _Refused("the point lies in no box of the property")
+    y = _exact_outputs(layers, x)
+    for _, _, A, b in inside:
+        misses = (_dot(row, y) - Fraction(float(c)) for row, c in zip(A, b, strict=True))
+        if all(miss <= 0 for miss in misses):
+            return
+    raise _Refused("the outputs at the point break no case")
+
+
+def _exact_outputs(layers: Sequence[_Layer], x: Array) -> list[Fraction]:
+    h = [Fraction(float(v)) for v in x]
+    for W, b, name, parameters in layers:
+        z = [_dot(row, h) + Fraction(float(c)) for row, c in zip(W, b, strict=True)]
+        h = [_exact_value(name, parameters, value) for value in z]
+    return h
+
+
+def _dot(row: Array, h: Sequence[Fraction]) -> Fraction:
+    terms = (Fraction(float(w)) * v for w, v in zip(row, h, strict=True) if w and v)
+    return sum(terms, Fraction(0))
+
+
+def _exact_value(name: str, parameters: tuple[float, ...], z: Fraction) -> Fraction:
+    if name == "hardtanh":
+        low, high = (Fraction(p) for p in parameters)
+        return min(max(z, low), high)
+    if name == "identity" or z >= 0:
+        return z
+    return {"relu": Fraction(0), "abs": -z}.get(
+        name, z * Fraction(parameters[0] if parameters else 0)
+    )
+
+
+# ---- boxes
+
+
+def _check_boxes(layers: Sequence[_Layer], cases: Sequence[Case], evidence: Any) -> int:
+    """Every case is excluded on every leaf of the halvings of its box; the number of leaves."""
+    if type(evidence) is not dict or set(evidence) != {"boxes"}:
+        raise _Refused("the evidence does not have the fields of boxes")
+    seen: list[int] = []
+    n_leaves = 0
+    for part in evidence["boxes"]:
+        if type(part) is not dict or set(part) != {"cases", "splits"}:
+            raise _Refused("a box of the evidence does not have the right fields")
+        numbers = part["cases"]
+        if not numbers or any(type(i) is not int or not 0 <= i < len(cases) for i in numbers):
+            raise _Refused("a box of the evidence names no case of the property")
+        group = [cases[i] for i in numbers]
+        low, high = group[0][:2]
+        if any((c[0] != low).any() or (c[1] != high).any() for c in group):
+            raise _Refused("cases of one box of the evidence have different boxes")
+        seen += numbers
+        splits = np.frombuffer(base64.b64decode(part["splits"], validate=True), "<i4")
+        lows, highs = _leaves(low, high, splits.tolist())
+        n_leaves += len(lows)
+        for i in range(0, len(lows), BATCH):
+            if not _excluded(layers, group, lows[i : i + BATCH], highs[i : i + BATCH]):
+                raise _Refused("on a box of the evidence the property is not shown to hold")
+    if sorted(seen) != list(range(len(cases))):
+        raise _Refused("the evidence does not treat every case once")
+    return n_leaves
+
+
+def _leaves(low: Array, high: Array, splits: list[int]) -> tuple[Array, Array]:
+    """The boxes that are not halved further: their lower and upper ends."""
+    lows, highs = [], []
+    waiting = [(low, high)]
+    for along in splits:
+        if not waiting:
+            raise _Refused("the halvings of a box go on after their end")
+        low, high = waiting.pop()
+        if along == -1:
+            lows.append(low)
+            highs.append(high)
+            continue
+        if not 0 <= along < len(low):
+            raise _Refused("a box is halved along an input that does not exist")
+        middle = low[along] + (high[along] - low[along]) / 2
+        left, right = high.copy(), low.copy()
+        left[along] = right[along] = middle
+        if not low[along] <= middle <= high[along]:
+            raise _Refused("a box is halved outside of itself")
+        waiting += [(right, high), (low, left)]
+    if waiting:
+        raise _Refused("the halvings of a box end too early")
+    return np.array(lows), np.array(highs)
+
+
+def _excluded(layers: Sequence[_Layer], group: Sequence[Case], low: Array, high: Array) -> bool:
+    """Whether on every box each case has a condition that no input fulfils."""
+    A, b = np.concatenate([c[2] for c in group]), np.concatenate([c[3] for c in group])
+    bounds = np.fmax(_lower_bounds(layers, low, high, A, b), _by_intervals(layers, low, high, A, b))
+    if not np.isfinite(bounds).all():
+        raise _Refused("the bounds cannot be computed safely")
+    start = 0
+    for case in group:
+        rows = bounds[:, start : start + len(case[3])]
+        if not (rows > 0).any(axis=1).all():
+            return False
+        start += len(case[3])
+    return True
+
+
+def _by_intervals(
+    layers: Sequence[_Layer], low: Array, high: Array, A: Array, b: Array
+) -> Float64[Array, "n rows"]:
+    """What A y - b is at least on every box by intervals, whatever the rounding."""
+    for layer in layers:
+        z_low = _least_sum(layer.W, layer.b, low, high)
+        z_high = -_least_sum(-layer.W, -layer.b, low, high)
+        low, high = _range(layer, z_low, np.maximum(z_low, z_high))
+    return _least_sum(A, -b, low, high)
+
+
+def _least_sum(W: Array, b: Array, low: Array, high: Array) -> Array:
+    """The least W h + b of every row for low <= h <= high."""
+    positive, negative = np.maximum(W, 0.0), np.minimum(W, 0.0)
+    value = low @ positive.T + high @ negative.T + b
+    size = np.maximum(np.abs(low), np.abs(high)) @ np.abs(W).T + np.abs(b)
+    return value - 2 * (_gamma(2 * W.shape[1] + 4) * size + TINY)
+
+
+def _range(layer: _Layer, low: Array, high: Array) -> tuple[Array, Array]:
+    """The least and largest values of the activation on [low, high]."""
+    points = [low, high, *(np.clip(k, low, high) for k in _bends(layer))]
+    values = np.stack([_value(layer, z) for z in points])
+    slack = 4 * UNIT * np.abs(values).max(axis=0) + TINY
+    return values.min(axis=0) - slack, values.max(axis=0) + slack
+
+
+class _Around(NamedTuple):
+    """Lines above and below the activations of a layer, and how large z and h are at most."""
+
+    above: Array
+    above_offset: Array
+    below: Array
+    below_offset: Array
+    most_z: Array
+    most_h: Array
+
+
+def _lower_bounds(
+    layers: Sequence[_Layer], low: Array, high: Array, A: Array, b: Array
+) -> Float64[Array, "n rows"]:
+    """What A y - b is at least on every box, whatever the rounding."""
+    around: list[_Around] = []
+    start = np.maximum(np.abs(low), np.abs(high))
+    for k, layer in enumerate(layers):
+        rows = np.concatenate([layer.W, -layer.W])
+        constants = np.concatenate([layer.b, -layer.b])
+        found = _carried_back(layers, around, k, rows, constants, low, high, start)
+        width = len(layer.b)
+        around.append(_lines(layer, found[:, :width], -found[:, width:]))
+    end = _Affine.of(A, -b, len(low)).through(around[-1])
+    sizes = around[-2].most_h if len(around) > 1 else start
+    end = end.before(layers[-1], sizes)
+    return _finish(end, layers, around, len(layers) - 1, low, high, start)
+
+
+def _carried_back(
+    layers: Sequence[_Layer],
+    around: Sequence[_Around],
+    k: int,
+    rows: Array,
+    constants: Array,
+    low: Array,
+    high: Array,
+    start: Array,
+) -> Array:
+    return _finish(_Affine.of(rows, constants, len(low)), layers, around, k, low, high, start)
+
+
+def _finish(
+    affine: "_Affine",
+    layers: Sequence[_Layer],
+    around: Sequence[_Around],
+    k: int,
+    low: Array,
+    high: Array,
+    start: Array,
+) -> Array:
+    """Lower bounds of an affine function of the inputs of layer k."""
+    for j in range(k - 1, -1, -1):
+        sizes = around[j - 1].most_h if j else start
+        affine = affine.through(around[j]).before(layers[j], sizes)
+    return affine.least(low, high)
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """rows h + constant - lost: a lower bound in exact arithmetic, for every box."""
+
+    rows: Float64[Array, "n m width"]
+    constant: Float64[Array, "n m"]
+    lost: Float64[Array, "n m"]
+
+    @staticmethod
+    def of(rows: Array, constant: Array, n: int) -> "_Affine":
+        m = len(rows)
+        shape = (n, *rows.shape)
+        return _Affine(
+            np.broadcast_to(rows, shape), np.broadcast_to(constant, (n, m)), np.zeros((n, m))
+        )
+
+    def through(self, lines: _Around) -> "_Affine":
+        """From the values of activations to their pre-activations."""
+        positive, negative = np.maximum(self.rows, 0.0), np.minimum(self.rows, 0.0)
+        constant = (
+            self.constant
+            + _apply(positive, lines.below_offset)
+            + _apply(negative, lines.above_offset)
+        )
+        size = _apply(positive, np.abs(lines.below_offset))
+        size = size - _apply(negative, np.abs(lines.above_offset))
+        lost = self.lost + _gamma(2 * self.rows.shape[-1] + 3) * (size + np.abs(self.constant))
+        below = positive * lines.below[:, None]
+        above = negative * lines.above[:, None]
+        products = _apply(np.abs(below) + np.abs(above), lines.most_z)
+        return _Affine(below + above, constant, lost + 2 * UNIT * products + TINY)
+
+    def before(self, layer: _Layer, most_h: Array) -> "_Affine":
+        """From the pre-activations of a layer to what enters it, of which `most_h` is the size."""
+        n, m, width = self.rows.shape
+        flat = np.ascontiguousarray(self.rows).reshape(n * m, width)
+        rows = (flat @ layer.W).reshape(n, m, -1)
+        constant = self.constant + (flat @ layer.b).reshape(n, m)
+        sizes = most_h @ np.abs(layer.W).T + np.abs(layer.b)
+        size = _apply(np.abs(self.rows), sizes) + np.abs(self.constant)
+        return _Affine(rows, constant, self.lost + _gamma(width + 4) * size + TINY)
+
+    def least(self, low: Array, high: Array) -> Array:
+        """The least value on the boxes, in exact arithmetic."""
+        positive, negative = np.maximum(self.rows, 0.0), np.minimum(self.rows, 0.0)
+        value = self.constant + _apply(positive, low) + _apply(negative, high)
+        size = _apply(positive, np.abs(low)) - _apply(negative, np.abs(high))
+        size = size + np.abs(self.constant)
+        # the bounds of the rounding are themselves rounded, by far less than their double
+        return value - 2 * (self.lost + _gamma(2 * low.shape[1] + 4) * size + TINY)
+
+
+def _apply(rows: Float64[Array, "n m width"], values: Float64[Array, "n width"]) -> Array:
+    return np.matmul(rows, values[:, :, None])[..., 0]
+
+
+def _gamma(n: int) -> float:
+    """What n roundings may change a sum of products by, relative to the sum of their sizes."""
+    return n * UNIT / (1 - n * UNIT)
+
+
+# ---- activations
+
+
+def _value(layer: _Layer, z: Array) -> Array:
+    if layer.name == "hardtanh":
+        return np.clip(z, *layer.parameters)
+    if layer.name == "identity":
+        return z
+    slope = {"relu": 0.0, "abs": -1.0}.get(layer.name, (*layer.parameters, 0.0)[0])
+    return np.where(z >= 0, z, slope * z)
+
+
+def _bends(layer: _Layer) -> tuple[float, ...]:
+    return layer.parameters if layer.name == "hardtanh" else BENDS[layer.name]
+
+
+def _lines(layer: _Layer, low: Array, high: Array) -> _Around:
+    """Slopes are chosen freely; offsets make the lines right at all ends and bends between them."""
+    high = np.maximum(low, high)
+    bends = [np.clip(k, low, high) for k in _bends(layer)]
+    points = [low, *bends, high]
+    values = [_value(layer, z) for z in points]
+    above, below = _slopes(points, values)
+    tops = [value - above * z for z, value in zip(points, values, strict=True)]
+    bottoms = [value - below * z for z, value in zip(points, values, strict=True)]
+    pairs = list(zip(points, values, strict=True))
+    sizes = [np.abs(value) + (np.abs(above) + np.abs(below)) * np.abs(z) for z, value in pairs]
+    slack = 8 * UNIT * np.max(sizes, axis=0) + TINY
+    most_z = np.maximum(np.abs(low), np.abs(high))
+    most_h = np.max([np.abs(value) for value in values], axis=0) * (1 + 4 * UNIT) + TINY
+    return _Around(
+        above, np.max(tops, axis=0) + slack, below, np.min(bottoms, axis=0) - slack, most_z, most_h
+    )
+
+
+def _slopes(points: list[Array], values: list[Array]) -> tuple[Array, Array]:
+    """Slopes of an upper and a lower line; for one bend the chord and the longer side's piece."""
+    low, high = points[0], points[-1]
+    if len(points) == 2:
+        chord = _rise(low, high, values[0], values[-1])
+        return chord, chord
+    if len(points) == 3:
+        left = _rise(points[0], points[1], values[0], values[1])
+        right = _rise(points[1], points[2], values[1], values[2])
+        left = np.where(points[1] > low, left, right)
+        right = np.where(high > points[1], right, left)
+        chord = _rise(low, high, values[0], values[2])
+        longer = np.where(high - points[1] > points[1] - low, right, left)
+        convex = left <= right
+        return np.where(convex, chord, longer), np.where(convex, longer, chord)
+    above = _rise(points[0], points[2], values[0], values[2])
+    below = _rise(points[1], points[3], values[1], values[3])
+    return above, below
+
+
+def _rise(a: Array, b: Array, at_a: Array, at_b: Array) -> Array:
+    apart = b > a
+    return np.where(apart, (at_b - at_a) / np.where(apart, b - a, 1.0), 0.0)

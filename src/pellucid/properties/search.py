@@ -1,0 +1,353 @@
+"""`check_property`: look for an input that breaks a property, or for boxes on which none can."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._errors import InvalidInput, UnsupportedLayer
+from .._shapes import Array, Float64
+from ..network import AffineGraph, Network
+from .checker import check_proof
+from .proof import proof_of_boxes, proof_of_witness
+from .property import Property
+from .relaxation import interval_bounds, linear_bounds
+
+BATCH = 64
+"""Boxes that are bounded together."""
+STARTS, DESCENT = 2000, 30
+"""Random inputs that are tried first, and steps of each downhill."""
+SMALLEST = 1e-7
+"""What a bound must exceed, relative to the largest number of its condition: rounding is less."""
+
+Progress = Callable[[str, float], object]
+
+
+@dataclass(frozen=True, eq=False)
+class PropertyResult:
+    """What is known of a property.
+
+    `status` is "holds" (the checker has accepted the proof), "violated" (`witness` breaks it, in
+    exact arithmetic) or "undecided". `how` says what decided: a point, intervals, linear
+    relaxation, or splitting. `n_boxes` were bounded, in `seconds`. `proof` is the document that
+    `check_proof` reads.
+    """
+
+    status: str
+    how: str
+    n_boxes: int
+    seconds: float
+    witness: Float64[Array, " d_in"] | None = None
+    output: Float64[Array, " d_out"] | None = None
+    proof: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"PropertyResult({self.status}, by {self.how}, {self.n_boxes:,} boxes)"
+
+
+def check_property(
+    network: Network | AffineGraph,
+    property: Property,
+    *,
+    budget: float = 60.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> PropertyResult:
+    """Whether a piecewise linear network has a property on all inputs of its boxes.
+
+    Points are tried first, then intervals, then linear relaxation, and then the boxes are halved
+    along the input that moves the bound most.
+
+    Parameters
+    ----------
+    network
+        With piecewise linear activations. A graph is carried through a chain on the boxes.
+    property
+        What must not happen, such as `read_vnnlib` gives it.
+    budget
+        Seconds after which the answer is "undecided".
+    seed
+        Of the random inputs.
+    progress
+        Called with the stage and the share of the volume that is decided.
+
+    Returns
+    -------
+    PropertyResult
+        "holds" and "violated" are the checker's words, which shares no code with the search.
+
+    Raises
+    ------
+    InvalidInput
+        Where the numbers of inputs or outputs are not those of the property.
+    UnsupportedLayer
+        For an activation that is not piecewise linear.
+
+    Ctrl-C gives what is known by then.
+    """
+    if not budget > 0:
+        raise InvalidInput(f"budget is {budget:g}; it needs seconds above 0.")
+    chain = _chain(network, property)
+    search = _Search(chain, property, time.monotonic() + budget, progress or (lambda *_: None))
+    start = time.monotonic()
+    try:
+        found = search.point(seed) or search.proof()
+    except KeyboardInterrupt:
+        found = None
+    status, how, point, document = found or ("undecided", "splitting", None, None)
+    output = None if point is None else chain(point)
+    seconds = time.monotonic() - start
+    return PropertyResult(status, how, search.n_boxes, seconds, point, output, document)
+
+
+def _chain(network: Network | AffineGraph, property: Property) -> Network:
+    """The network as a chain of layers in float64, checked."""
+    if (network.d_in, network.d_out) != (property.d_in, property.d_out):
+        raise InvalidInput(
+            f"the property is about {property.d_in} inputs and {property.d_out} outputs, and the "
+            f"network has {network.d_in} and {network.d_out}; they must agree."
+        )
+    if isinstance(network, AffineGraph):
+        low = np.min([case.low for case in property.cases], axis=0)
+        high = np.max([case.high for case in property.cases], axis=0)
+        network = network.to_network(low, high)
+    for i, layer in enumerate(network.layers):
+        if not layer.activation.is_piecewise_linear:
+            raise UnsupportedLayer(
+                f"layer {i} has the activation {layer.activation}; properties are checked of "
+                "networks that are piecewise linear (relu, leaky_relu, prelu, abs, hardtanh)."
+            )
+    if not np.isfinite(network.parameters()).all():
+        raise InvalidInput("a weight or bias is not finite; such a network has no properties.")
+    return network.astype("float64")
+
+
+Found = tuple[str, str, Array | None, dict[str, Any]]
+
+
+@dataclass
+class _Group:
+    """Cases of one box: rows of all conditions, and which rows belong to which case."""
+
+    low: Float64[Array, " d_in"]
+    high: Float64[Array, " d_in"]
+    A: Float64[Array, "rows d_out"]
+    b: Float64[Array, " rows"]
+    starts: list[int]
+    cases: list[int]
+
+    def is_safe(self, bounds: Float64[Array, "n rows"], least: Array) -> Array:
+        """Where each case has a row whose bound is above 0."""
+        return np.logical_or.reduceat(bounds > least, self.starts, axis=1).all(axis=1)
+
+    def broken(self, outputs: Float64[Array, "n d_out"]) -> Array:
+        """Where all rows of some case hold."""
+        return np.logical_and.reduceat(outputs @ self.A.T <= self.b, self.starts, axis=1).any(1)
+
+
+def _groups(property: Property) -> list[_Group]:
+    boxes: dict[bytes, list[int]] = {}
+    for i, case in enumerate(property.cases):
+        boxes.setdefault(case.low.tobytes() + case.high.tobytes(), []).append(i)
+    return [_group(property, numbers) for numbers in boxes.values()]
+
+
+def _group(property: Property, numbers: list[int]) -> _Group:
+    cases = [property.cases[i] for i in numbers]
+    starts = np.cumsum([0, *(len(case.b) for case in cases[:-1])]).tolist()
+    A, b = np.concatenate([c.A for c in cases]), np.concatenate([c.b for c in cases])
+    return _Group(cases[0].low, cases[0].high, A, b, starts, numbers)
+
+
+@dataclass
+class _Tree:
+    """How a box was halved: `split[i]` is the input, -1 at a leaf; children stand side by side."""
+
+    split: list[int] = field(default_factory=lambda: [-1])
+    first: list[int] = field(default_factory=lambda: [0])
+
+    def halve(self, i: int, dimension: int) -> int:
+        """Split a leaf; the number of its first child."""
+        child = len(self.split)
+        self.split[i], self.first[i] = dimension, child
+        self.split += [-1, -1]
+        self.first += [0, 0]
+        return child
+
+    def in_order(self) -> list[int]:
+        """Every node before its children, the lower half first."""
+        found, waiting = [], [0]
+        while waiting:
+            i = waiting.pop()
+            found.append(self.split[i])
+            if self.split[i] >= 0:
+                waiting += [self.first[i] + 1, self.first[i]]
+        return found
+
+
+class _Search:
+    def __init__(self, network: Network, property: Property, end: float, report: Progress):
+        self.network, self.property, self.end, self.report = network, property, end, report
+        self.n_boxes = 0
+        self.groups = _groups(property)
+
+    # ---- points
+
+    def point(self, seed: int) -> Found | None:
+        """A random input, or one downhill from it, that breaks the property."""
+        rng = np.random.default_rng(seed)
+        for group in self.groups:
+            x = rng.uniform(group.low, group.high, (STARTS, len(group.low)))
+            for points in (x, *self._downhill(group, x)):
+                found = self.broken(group, points)
+                if found is not None:
+                    return found
+        return None
+
+    def _downhill(self, group: _Group, x: Array) -> Iterator[Array]:
+        """Steps of shrinking length that lower the largest miss of a case."""
+        width = group.high - group.low
+        ends = [*group.starts[1:], len(group.b)]
+        for start, end in zip(group.starts, ends, strict=True):
+            at = x
+            for step in range(DESCENT):
+                if time.monotonic() > self.end:
+                    return
+                slopes = self._slopes(at, group.A[start:end], group.b[start:end])
+                at = at - np.sign(slopes) * width * 0.3 * 0.8**step
+                at = np.clip(at, group.low, group.high)
+            yield at
+
+    def _slopes(self, x: Array, A: Array, b: Array) -> Float64[Array, "n d_in"]:
+        """The gradient of the row of A y - b that is missed most."""
+        passed = self.network.forward(x)
+        worst = (passed.outputs @ A.T - b).argmax(axis=1)
+        slope = A[worst]
+        for layer, z in zip(reversed(self.network.layers), reversed(passed.z), strict=True):
+            slope = (slope * layer.activation.derivative(z)) @ layer.W
+        return slope
+
+    def broken(self, group: _Group, points: Array) -> Found | None:
+        """The first of the points that breaks a case, where the checker agrees."""
+        for i in np.flatnonzero(group.broken(self.network(points)))[:3]:
+            document = proof_of_witness(self.network, self.property, points[i])
+            if check_proof(document, self.network).accepted:
+                return "violated", "a point", points[i], document
+        return None
+
+    # ---- boxes
+
+    def proof(self) -> Found | None:
+        """Boxes on which no case happens, accepted by the checker; or a point that comes up."""
+        trees, how = [], "intervals"
+        for number, group in enumerate(self.groups):
+            tree = _Tree()
+            trees.append(tree)
+            if self._by_intervals(group):
+                continue
+            halved = self._halve(group, tree, number)
+            if not isinstance(halved, bool):
+                return halved
+            if not halved:
+                return None
+            if how != "splitting":
+                how = "splitting" if len(tree.split) > 1 else "linear relaxation"
+        parts = [(g.cases, t.in_order()) for g, t in zip(self.groups, trees, strict=True)]
+        document = proof_of_boxes(self.network, self.property, parts)
+        self.report("checking the proof", 1.0)
+        if check_proof(document, self.network).accepted:
+            return "holds", how, None, document
+        return None
+
+    def _by_intervals(self, group: _Group) -> bool:
+        self.n_boxes += 1
+        low, high = interval_bounds(self.network, group.low[None], group.high[None])
+        positive = np.maximum(group.A, 0.0)
+        bounds = low @ positive.T + high @ (group.A - positive).T - group.b
+        return bool(group.is_safe(bounds, self._least(group)).all())
+
+    def _least(self, group: _Group) -> Array:
+        return SMALLEST * np.maximum(np.abs(group.A).max(axis=1), np.abs(group.b))
+
+    def _halve(self, group: _Group, tree: _Tree, number: int) -> Found | bool:
+        """Whether all boxes were shown to be safe in time."""
+        low, high, nodes = group.low[None], group.high[None], np.zeros(1, np.int64)
+        least = self._least(group)
+        decided = 0.0
+        depth = np.zeros(1)
+        while len(nodes):
+            if time.monotonic() > self.end:
+                return False
+            part = slice(max(0, len(nodes) - BATCH), None)
+            now, rest = (low[part], high[part], nodes[part], depth[part]), slice(0, part.start)
+            low, high, nodes, depth = low[rest], high[rest], nodes[rest], depth[rest]
+            bounds, slopes = linear_bounds(self.network, now[0], now[1], group.A, group.b)
+            self.n_boxes += len(now[0])
+            safe = group.is_safe(bounds, least)
+            decided += float((0.5 ** now[3][safe]).sum())
+            self.report("splitting", (number + decided) / len(self.groups))
+            if safe.all():
+                continue
+            open_ = [a[~safe] for a in (*now, bounds, slopes)]
+            found = self.broken(group, _candidates(group, *open_[:2], *open_[4:]))
+            if found is not None:
+                return found
+            halves = _halves(group, *open_, least, tree)
+            if halves is None:
+                return False
+            low, high, nodes, depth = (
+                np.concatenate(pair) for pair in zip((low, high, nodes, depth), halves, strict=True)
+            )
+        return True
+
+
+def _worst(group: _Group, bounds: Array, least: Array | float) -> Array:
+    """Of each box, the row that is nearest to ruling out the first case that is open."""
+    best = np.full(len(bounds), -1)
+    ends = [*group.starts[1:], len(group.b)]
+    for start, end in zip(group.starts, ends, strict=True):
+        part = bounds[:, start:end]
+        is_open = (part <= np.broadcast_to(least, len(group.b))[start:end]).all(axis=1)
+        best = np.where((best < 0) & is_open, start + part.argmax(axis=1), best)
+    return np.maximum(best, 0)
+
+
+def _candidates(group: _Group, low: Array, high: Array, bounds: Array, slopes: Array) -> Array:
+    """The middle of every box, and the corner where its bound is lowest."""
+    row = slopes[np.arange(len(low)), _worst(group, bounds, 0.0)]
+    return np.concatenate([np.where(row > 0, low, high), low + (high - low) / 2])
+
+
+def _halves(
+    group: _Group,
+    low: Array,
+    high: Array,
+    nodes: Array,
+    depth: Array,
+    bounds: Array,
+    slopes: Array,
+    least: Array,
+    tree: _Tree,
+) -> tuple[Array, Array, Array, Array] | None:
+    """Both halves of every box along the input that moves its bound most; None at a point."""
+    each = np.arange(len(low))
+    row = slopes[each, _worst(group, bounds, least)]
+    along = (np.abs(row) * (high - low)).argmax(axis=1)
+    fallback = (high - low).argmax(axis=1)
+    along = np.where((np.abs(row) * (high - low))[each, along] > 0, along, fallback)
+    a, b = low[each, along], high[each, along]
+    middle = a + (b - a) / 2
+    if ((middle <= a) | (middle >= b)).any():
+        return None
+    first = np.array([tree.halve(int(i), int(k)) for i, k in zip(nodes, along, strict=True)])
+    left_high, right_low = high.copy(), low.copy()
+    left_high[each, along] = middle
+    right_low[each, along] = middle
+    return (
+        np.concatenate([low, right_low]),
+        np.concatenate([left_high, high]),
+        np.concatenate([first, first + 1]),
+        np.concatenate([depth, depth]) + 1,
+    )
