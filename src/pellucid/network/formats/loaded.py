@@ -1,0 +1,41 @@
+"""What a reader is asked for, and what it gives: shared by all formats of files."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..._shapes import Array
+from ..network import Network
+
+if TYPE_CHECKING:
+    from ..graph import AffineGraph
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of `load` says about a file.
+
+    `activation` names the activation of the hidden layers where a file does not. `name` picks one
+    network of a file with several, `output` one output of a network with several.
+    """
+
+    activation: str | None = None
+    name: str | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A network that was read, and what the reader knows of it besides.
+
+    `folded` has a sentence for everything that became part of an affine layer. `input_low` and
+    `input_high` are the range of validity of the inputs, where the file states one. `heads` maps the
+    name of an output to the function that the file applies to it last and that the network does
+    not: "softmax" or "log_softmax"; the network then gives the logits.
+    """
+
+    network: "Network | AffineGraph"
+    name: str = ""
+    folded: tuple[str, ...] = ()
+    input_low: Array | None = None
+    input_high: Array | None = None
+    heads: dict[str, str] = field(default_factory=dict)
