@@ -1,7 +1,7 @@
 """Feedforward networks: what they are, what they compute, and where they are kept."""
 
 from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
-from .files import load, read_metadata, save
+from .files import load, read, read_metadata, save
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
 from .passes import BackwardPass, ForwardPass
@@ -21,6 +21,7 @@ __all__ = [
     "from_bytes",
     "initialize",
     "load",
+    "read",
     "read_metadata",
     "save",
     "to_bytes",
