@@ -74,7 +74,9 @@ class Chain:
         """
         scale, shift = (np.atleast_1d(np.asarray(part)) for part in (scale, shift))
         self._takes(len(scale) if len(scale) > 1 else len(shift), where, may_be_one=True)
-        width = self.width or max(len(scale), len(shift))
+        width = max(len(scale), len(shift)) if self.width is None else self.width
+        if self.width is None and width == 1:
+            raise UnsupportedLayer(f"{where} comes first, and the number of inputs is not known.")
         self.width = width
         self._dtypes.add(dtype)
         scale, shift = (np.broadcast_to(p, width).astype(np.float64) for p in (scale, shift))
@@ -95,6 +97,11 @@ class Chain:
         if sigma.name == "identity":
             return
         self._close(sigma, where)
+
+    @property
+    def n_layers(self) -> int:
+        """Layers with weights so far."""
+        return len(self._weights) + (self._open.W is not None)
 
     def network(self) -> Network:
         """The network of all steps."""

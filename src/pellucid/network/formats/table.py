@@ -66,6 +66,15 @@ _ROWS = (
         True,
         "loads with `activation=`; `name=` picks one of several networks",
     ),
+    Format(
+        "keras",
+        "Keras (.keras, .h5, JSON with weights)",
+        (".keras", ".h5", ".hdf5", ".json"),
+        "keras",
+        False,
+        "loads; `weights=` names the weights of a model in JSON",
+        "h5py",
+    ),
     Format("nnet", "NNET", (".nnet",), "nnet", True, "loads, normalisation folded; `raw=True`"),
     Format(
         "npz",
@@ -132,7 +141,7 @@ def _by_content(path: Path, start: bytes) -> str | None:
     if start.startswith(b"PK\x03\x04"):
         return _kind_of_archive(path)
     if start.startswith(HDF5):
-        raise InvalidFile("it is an HDF5 file, a kind that is not read.")
+        return "keras"
     if start.startswith(NPY):
         raise InvalidFile(
             "it is one array of NumPy (.npy), not a network: collect weights and biases in an .npz."
@@ -141,6 +150,8 @@ def _by_content(path: Path, start: bytes) -> str | None:
         return "torch"
     if start[:1] == b"\x80" and start[1:2] <= b"\x05":
         return "pickle"
+    if start.lstrip().startswith(b"{") and path.suffix.lower() != ".safetensors":
+        return "keras"
     if safetensors.looks_like(start):
         return "safetensors"
     if nnet.looks_like(start):
@@ -150,6 +161,8 @@ def _by_content(path: Path, start: bytes) -> str | None:
 
 def _kind_of_archive(path: Path) -> str:
     with contents.open_archive(path) as archive:
+        if "config.json" in archive and "model.weights.h5" in archive:
+            return "keras"
         if "policy.pth" in archive:
             return "sb3"
         if any(name.split("/")[1:] == ["data.pkl"] for name in archive.sizes):

@@ -49,6 +49,7 @@ def read_module(module: "nn.Module") -> Loaded:
             continue
         if type(child) is _torch().nn.BatchNorm1d:
             scale, shift = _normalisation(child, name)
+            chain.width = chain.width or len(scale)
             what = f"the batch normalisation {name} is part of an affine layer"
             chain.rescale(scale, shift, f"layer {name}", what, _array(child.running_mean).dtype)  # type: ignore[arg-type]
             last = None
