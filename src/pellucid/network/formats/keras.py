@@ -65,7 +65,7 @@ def _beside(path: Path, options: Options) -> Path:
         return options.weights
     names = [f"{path.stem}{end}" for end in (".weights.h5", "_weights.h5", ".h5")]
     found = [path.with_name(name) for name in names if path.with_name(name).is_file()]
-    if len(found) != 1:
+    if not found:
         raise InvalidInput(
             "it is a model in JSON without its weights; name their file with weights= "
             f"(--weights), or put it beside the model as {names[0]}."
