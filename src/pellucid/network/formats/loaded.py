@@ -28,8 +28,8 @@ class Loaded:
     """A network that was read, and what the reader knows of it besides.
 
     `folded` has a sentence for everything that became part of an affine layer. `input_low` and
-    `input_high` are the range of validity of the inputs, where the file states one. `heads` maps the
-    name of an output to the function that the file applies to it last and that the network does
+    `input_high` are the range of validity of the inputs, where the file states one. `heads` maps
+    the name of an output to the function that the file applies to it last and that the network does
     not: "softmax" or "log_softmax"; the network then gives the logits.
     """
 
