@@ -2,6 +2,7 @@
 
 from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
 from .files import load, read, read_metadata, save
+from .graph import AffineGraph, GraphPass, Node
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
 from .passes import BackwardPass, ForwardPass
@@ -12,10 +13,13 @@ __all__ = [
     "SCHEMES",
     "Activation",
     "ActivationFamily",
+    "AffineGraph",
     "BackwardPass",
     "ForwardPass",
+    "GraphPass",
     "Layer",
     "Network",
+    "Node",
     "Scheme",
     "as_activation",
     "from_bytes",

@@ -12,6 +12,7 @@ from .._errors import InvalidFile, InvalidInput, PellucidError, UnsupportedLayer
 from .activations import Activation
 from .formats.loaded import Loaded, Options
 from .formats.table import for_writing, recognised
+from .graph import AffineGraph
 from .network import Network
 from .serialization import OPENING, Header, header_length, read_header, to_bytes
 
@@ -53,9 +54,11 @@ def load(
     output: str | None = None,
     raw: bool = False,
     weights: str | os.PathLike[str] | None = None,
-) -> Network:
+) -> Network | AffineGraph:
     """A network from a file of any kind that is known, or from an object of another library.
 
+    A chain of layers is a `Network`, and anything else an `AffineGraph`. A softmax at the end is
+    left off: the network gives the logits (`network.read` says so, and what was folded).
     Files are told by their content; none can run code. Objects are a `torch.nn.Module`, and fitted
     scikit-learn MLPs and pipelines of scalers that end in one.
 
@@ -127,7 +130,8 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except PellucidError as error:
-        raise type(error)(f"cannot read a network from {path}: {error}") from None
+        begin = f"cannot read a network from {path}: "
+        raise type(error)(begin + str(error).removeprefix(begin)) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None

@@ -68,7 +68,7 @@ class Tree:
             raise InvalidFile(f"{path} is no array of numbers.")
         self._check(data, path)
         with _damaged(path):
-            values = data[()]
+            values: Any = data[()]
         return np.asarray(values, np.float64 if data.dtype.itemsize > 4 else np.float32)
 
     def _at(self, path: str) -> Any:
@@ -82,7 +82,7 @@ class Tree:
                         if link is None
                         else f"{path} is a link to elsewhere, which is not followed."
                     )
-                place = place[part]
+                place = place[part] if isinstance(place, h5py.Group) else place
         return place
 
     def _check(self, data: h5py.Dataset, path: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +28,7 @@ _NAMES: dict[str, tuple[str, tuple[float, ...]]] = {
 }
 
 
+@runtime_checkable
 class Steps(Protocol):
     """What a chain or a graph takes from a layer."""
 
@@ -270,7 +271,7 @@ def _rescaling(layer: Layer, value: Value) -> None:
     if max(map(len, parts)) > 1:
         _flat_rows(layer, value)
     what = f"the rescaling {layer.name} is part of an affine layer"
-    value.steps.rescale(*parts, layer.where, what, np.dtype(np.float32))
+    value.steps.rescale(parts[0], parts[1], layer.where, what, np.dtype(np.float32))
 
 
 _STEPS: dict[str, Callable[[Layer, Value], None]] = {

@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..._errors import InvalidFile
 from ..._shapes import Array
 from .hdf5 import Tree
 
 
+@runtime_checkable
 class Weights(Protocol):
     """The arrays of a layer, and the weights of a model inside the model."""
 

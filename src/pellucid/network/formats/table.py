@@ -12,6 +12,7 @@ from .loaded import Loaded, Options
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 NPY = b"\x93NUMPY"
+_AFTER_THE_VERSION = (b"\x12", b"\x1a", b"\x22", b"\x32", b"\x3a", b"\x42")  # tags of a ModelProto
 TORCH_BEFORE_1_6 = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 
@@ -50,6 +51,15 @@ class Format:
 
 
 _ROWS = (
+    Format(
+        "onnx",
+        "ONNX",
+        (".onnx",),
+        "onnx",
+        False,
+        "loads; what is no chain becomes an `AffineGraph`",
+        "onnx",
+    ),
     Format(
         "safetensors",
         "safetensors, Pellucid's own files",
@@ -150,6 +160,8 @@ def _by_content(path: Path, start: bytes) -> str | None:
         return "torch"
     if start[:1] == b"\x80" and start[1:2] <= b"\x05":
         return "pickle"
+    if start[:1] == b"\x08" and 0 < start[1] < 32 and start[2:3] in _AFTER_THE_VERSION:
+        return "onnx"
     if start.lstrip().startswith(b"{") and path.suffix.lower() != ".safetensors":
         return "keras"
     if safetensors.looks_like(start):

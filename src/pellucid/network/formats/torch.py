@@ -28,7 +28,7 @@ def from_torch(module: "nn.Module") -> Network:
 
     As `read_module`, without what was folded.
     """
-    return read_module(module).network
+    return _chain(module).network()
 
 
 def read_module(module: "nn.Module") -> Loaded:
@@ -38,6 +38,11 @@ def read_module(module: "nn.Module") -> Loaded:
     identity (so is a `Flatten` of rows), and a `BatchNorm1d` becomes part of the layer before it or
     behind it. `UnsupportedLayer` names the first module that does not fit.
     """
+    chain = _chain(module)
+    return Loaded(chain.network(), folded=tuple(chain.folded))
+
+
+def _chain(module: "nn.Module") -> Chain:
     chain = Chain()
     last: Activation | None = None  # the activation that nothing follows yet
     has_linear = False
@@ -71,7 +76,7 @@ def read_module(module: "nn.Module") -> Loaded:
         chain.activation(activation, f"layer {name}")
     if not has_linear:
         raise UnsupportedLayer(f"the {type(module).__name__} has no Linear; a network needs one.")
-    return Loaded(chain.network(), folded=tuple(chain.folded))
+    return chain
 
 
 def to_bytes(network: Network) -> bytes:
