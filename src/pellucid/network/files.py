@@ -113,9 +113,9 @@ def read(
 
         return read_module(path_or_object)
     if "sklearn" in libraries:
-        from .formats.sklearn import from_sklearn
+        from .formats.sklearn import read_model
 
-        return Loaded(from_sklearn(path_or_object))
+        return read_model(path_or_object)
     raise InvalidInput(
         f"got a {type(path_or_object).__name__}; load takes the path of a file, a torch module or "
         f"a fitted scikit-learn MLPClassifier or MLPRegressor."

@@ -8,22 +8,20 @@
 
 import io
 import json
-import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..._errors import InvalidFile, InvalidInput, PellucidError, UnsupportedLayer
-from ..._shapes import Array
 from ..activations import ACTIVATIONS, Activation
 from ..network import Network
 from .chain import Chain
 from .contents import Archive, open_archive
 from .entries import Entry
 from .loaded import Loaded, Options
+from .npy import member
 from .state import choose, networks_of, unreadable
 
 ACTIVATIONS_KEY = "activations"
@@ -34,7 +32,7 @@ _LETTER = re.compile(r"(?:(W|w|weights?|kernel|coefs?)|(b|bias|biases|intercepts
 def read(path: Path, options: Options) -> Loaded:
     """The network of the arrays; no object arrays, which would need pickle, are read."""
     with open_archive(path) as archive:
-        entries = {name.removesuffix(".npy"): _entry(archive, name) for name in archive.sizes}
+        entries = {name.removesuffix(".npy"): member(archive, name) for name in archive.sizes}
         steps = {name: match for name in entries if (match := _STEP.fullmatch(name))}
         if steps and len(steps) == len(entries):
             return Loaded(_numbered(entries, steps))
@@ -68,54 +66,6 @@ def to_bytes(network: Network) -> bytes:
 def is_npz(archive: Archive) -> bool:
     """Whether all members are arrays."""
     return bool(archive.sizes) and all(name.endswith(".npy") for name in archive.sizes)
-
-
-# ---- arrays
-
-
-def _entry(archive: Archive, name: str) -> Entry:
-    """One member: its shape from its header, and its numbers when they are asked for."""
-    data = archive.read(name)
-    shape, dtype, is_fortran, start = _header(name, data)
-    return Entry(shape, dtype.name, _reader(data, shape, dtype, is_fortran, start))
-
-
-def _reader(
-    data: bytes, shape: tuple[int, ...], dtype: np.dtype, is_fortran: bool, start: int
-) -> Callable[[], Array]:
-    def read() -> Array:
-        values = np.frombuffer(data, dtype, math.prod(shape), start)
-        values = values.reshape(shape, order="F" if is_fortran else "C")
-        if dtype.kind != "f":
-            return values
-        return values.astype(np.float64 if dtype.itemsize > 4 else np.float32)
-
-    return read
-
-
-def _header(name: str, data: bytes) -> tuple[tuple[int, ...], np.dtype, bool, int]:
-    """Shape, dtype and order, and where the numbers begin; checked against the member's length."""
-    file = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(file)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, is_fortran, dtype = read(file)
-    except (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError):
-        raise InvalidFile(f"its member {name[:80]} is no array of NumPy.") from None
-    if dtype.hasobject:
-        raise InvalidFile(
-            f"its member {name[:80]} holds Python objects, which only pickle could read: save "
-            "plain arrays."
-        )
-    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise InvalidFile(
-            f"its member {name[:80]} claims the shape {str(shape)[:80]} of {dtype}, and has "
-            f"{len(data) - file.tell()} bytes."
-        )
-    return shape, dtype, is_fortran, file.tell()
 
 
 # ---- conventions of names

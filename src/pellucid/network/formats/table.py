@@ -103,6 +103,14 @@ _ROWS = (
         "loads with `activation=` and `name=`",
     ),
     Format(
+        "skops",
+        "scikit-learn model saved with skops",
+        (".skops",),
+        "skops",
+        False,
+        "loads; an MLP, or a pipeline of scalers that ends in one",
+    ),
+    Format(
         "pickle",
         "pickle, joblib, cloudpickle",
         (".pkl", ".pickle", ".joblib", ".dill"),
@@ -175,6 +183,8 @@ def _kind_of_archive(path: Path) -> str:
     with contents.open_archive(path) as archive:
         if "config.json" in archive and "model.weights.h5" in archive:
             return "keras"
+        if "schema.json" in archive:
+            return "skops"
         if "policy.pth" in archive:
             return "sb3"
         if any(name.split("/")[1:] == ["data.pkl"] for name in archive.sizes):
