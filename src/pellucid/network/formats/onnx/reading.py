@@ -69,8 +69,8 @@ def read(path: Path, options: Options | None = None) -> Loaded:
 # ---- the file
 
 
-def _parsed(path: Path) -> tuple[Any, int]:
-    """The model of a file, its parts counted before; and the size of the file."""
+def _parsed(path: Path) -> tuple[Any, list[tuple[Any, memoryview]], int]:
+    """The model of a file, its parts counted before; its large tensors; the size of the file."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise InvalidFile("it is not a file.")
     onnx = onnx_library()
@@ -78,14 +78,20 @@ def _parsed(path: Path) -> tuple[Any, int]:
     if not data:
         raise InvalidFile("it is empty.")
     wire.check(data, onnx.ModelProto.DESCRIPTOR)
-    model = onnx.ModelProto()
-    try:
-        model.ParseFromString(data)
-    except Exception:  # the parser's own classes differ between its versions
-        raise InvalidFile("it is not an ONNX file, or it is damaged.") from None
+    small, apart = wire.without_large_tensors(data)
+    model = _message(onnx.ModelProto, small)
     if not model.HasField("graph"):
         raise InvalidFile("it is not an ONNX file: it holds no graph.")
-    return model, len(data)
+    return model, [(_message(onnx.TensorProto, part), raw) for part, raw in apart], len(data)
+
+
+def _message(kind: Any, data: bytes) -> Any:
+    message = kind()
+    try:
+        message.ParseFromString(data)
+    except Exception:  # the parser's own classes differ between its versions
+        raise InvalidFile("it is not an ONNX file, or it is damaged.") from None
+    return message
 
 
 class _Model:
@@ -93,11 +99,16 @@ class _Model:
 
     def __init__(self, path: Path):
         self.path = path
-        self.model, self.size = _parsed(path)
+        self.model, apart, self.size = _parsed(path)
         self.graph = self.model.graph
         self.store = Store(path.parent)
         self.opset = _opset(self.model)
-        self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
+        small = [(tensor, None) for tensor in self.graph.initializer]
+        self.initializers: dict[str, tuple[Any, memoryview | None]] = {}
+        for tensor, raw in [*small, *apart]:
+            if tensor.name in self.initializers:
+                raise InvalidFile(f"the tensor {tensor.name!r} is stored twice.")
+            self.initializers[tensor.name] = tensor, raw
         if len(self.graph.sparse_initializer):
             raise UnsupportedLayer("it holds sparse tensors; store them as dense ones.")
         self.kept: dict[str, Constant] = {}
@@ -286,7 +297,8 @@ class _Model:
             return values[name]
         if name in self.initializers:
             if name not in self.kept:
-                array = self.store.array(self.initializers[name], name)
+                tensor, raw = self.initializers[name]
+                array = self.store.array(tensor, name, raw)
                 self.kept[name] = Constant(array, name)
             return self.kept[name]
         raise InvalidFile(f"reads {name!r}, which nothing gives.")

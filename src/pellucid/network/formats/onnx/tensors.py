@@ -29,6 +29,7 @@ STORED: dict[int, tuple[str, str, str]] = {
     13: ("<u8", "uint64_data", "<u8"),
     16: ("<u2", "int32_data", "<i4"),  # bfloat16: the upper half of a float32
 }
+MOST_INTEGERS = 2**22  # of one tensor: shapes and indices have few
 NAMES = {8: "string", 14: "complex64", 15: "complex128"}
 
 
@@ -46,8 +47,11 @@ class Store:
         self.files: dict[str, int] = {}  # size of each file of external data
         self.external_bytes = 0
 
-    def array(self, tensor: Any, name: str) -> Array:
-        """The numbers: float32 (for the narrow floats, too), float64, int64 or bool."""
+    def array(self, tensor: Any, name: str, raw: memoryview | None = None) -> Array:
+        """The numbers: float32 (for the narrow floats, too), float64, int64 or bool.
+
+        `raw` holds them where they were set apart from the message.
+        """
         shape = tuple(tensor.dims)
         if any(d < 0 for d in shape):
             raise InvalidFile(f"the tensor {name!r} has the negative dimensions {list(shape)}.")
@@ -56,26 +60,32 @@ class Store:
                 f"the tensor {name!r} holds values of type {dtype_name(tensor.data_type)}; it "
                 f"must hold plain floats, integers or booleans."
             )
-        flat = self._flat(tensor, name, shape)
+        flat = self._flat(tensor, name, shape, raw)
         return _widened(flat, tensor.data_type).reshape(shape)
 
-    def _flat(self, tensor: Any, name: str, shape: tuple[int, ...]) -> Array:
-        stored, field, held = STORED[tensor.data_type]
+    def _flat(
+        self, tensor: Any, name: str, shape: tuple[int, ...], raw: memoryview | None
+    ) -> Array:
+        stored, field, kept = STORED[tensor.data_type]
         n, dtype = math.prod(shape), np.dtype(stored)
         if tensor.data_location == 1:
             return self._external(tensor, name, n, dtype)
-        if tensor.HasField("raw_data"):
-            raw = tensor.raw_data
-            _check_size(name, shape, n * dtype.itemsize, len(raw))
-            return np.frombuffer(raw, dtype)
+        if dtype.kind in "iu" and n > MOST_INTEGERS:
+            raise UnsupportedLayer(
+                f"the tensor {name!r} holds {n:,} integers; weights must be floats."
+            )
+        if raw or tensor.HasField("raw_data"):
+            held = raw or tensor.raw_data
+            _check_size(name, shape, n * dtype.itemsize, len(held))
+            return np.frombuffer(held, dtype)
         values = getattr(tensor, field)
         if len(values) != n:
             raise InvalidFile(
                 f"the tensor {name!r} claims the shape {list(shape)}, {n:,} numbers, and holds "
                 f"{len(values):,}."
             )
-        flat = np.fromiter(values, held, n)
-        if dtype.kind == "f" and held == "<i4":  # the bits of a float16
+        flat = np.fromiter(values, kept, n)
+        if dtype.kind == "f" and kept == "<i4":  # the bits of a float16
             return flat.astype("<u2").view("<f2")
         return flat.astype(dtype)
 

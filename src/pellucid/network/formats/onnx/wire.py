@@ -1,16 +1,21 @@
-"""The parts of a protobuf file counted before it is parsed.
+"""The bytes of a protobuf file before it is parsed: its parts counted, its large tensors set apart.
 
 An empty message takes two bytes in a file and a hundred in memory, so that a small file could
 fill the memory: the walk over the bytes stops at a number of parts that no network needs. It also
-tells a file that is cut short from one that is no ONNX file at all.
+tells a file that is cut short from one that is no ONNX file at all. The numbers of large tensors
+stay where they are in the file's bytes: a parser would copy them twice.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...._errors import InvalidFile
 
 MOST_PARTS = 500_000  # of all messages and fields; a network of 1,000 layers has 30,000
 MOST_DEPTH = 30
+
+GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9  # numbers of the fields on the way to a tensor's numbers
+LARGE = 2**16  # bytes from which a tensor is set apart
 
 NOT_ONNX = "it is not an ONNX file"
 CUT_SHORT = "it is damaged or cut short: {} ends after the end of the file"
@@ -84,3 +89,60 @@ def _skip(view: memoryview, at: int, stop: int, wire: int, name: str) -> tuple[i
             raise InvalidFile(f"{NOT_ONNX} (or it is damaged).")
         raise InvalidFile(CUT_SHORT.format(name) + ".")
     return at, end
+
+
+# ---- large tensors
+
+
+def without_large_tensors(data: bytes) -> tuple[bytes, list[tuple[bytes, memoryview]]]:
+    """A checked model without its large initializers; and these, as (message, its numbers)."""
+    apart: list[tuple[bytes, memoryview]] = []
+    view, parts = memoryview(data), []
+    for number, wire, start, content, end in _fields(view, 0, len(view)):
+        if (number, wire) == (GRAPH, 2):
+            graph = b"".join(_graph_without(view, content, end, apart))
+            parts += [_tag(GRAPH, len(graph)), graph]
+        else:
+            parts.append(view[start:end])
+    return b"".join(parts), apart
+
+
+def _graph_without(
+    view: memoryview, at: int, stop: int, apart: list[tuple[bytes, memoryview]]
+) -> Iterator[memoryview]:
+    """The fields of a graph, but large tensors go to `apart`."""
+    for number, wire, start, content, end in _fields(view, at, stop):
+        if (number, wire) == (INITIALIZER, 2) and end - content >= LARGE:
+            apart.append(_tensor(view, content, end))
+        else:
+            yield view[start:end]
+
+
+def _tensor(view: memoryview, at: int, stop: int) -> tuple[bytes, memoryview]:
+    """A tensor's message without its numbers, and the numbers (none: an empty view)."""
+    parts, raw = [], view[:0]
+    for number, wire, start, content, end in _fields(view, at, stop):
+        if (number, wire) == (RAW_DATA, 2):
+            raw = view[content:end]
+        else:
+            parts.append(view[start:end])
+    return b"".join(parts), raw
+
+
+def _fields(view: memoryview, at: int, stop: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """(number, wire type, start, start of the content, end) of every field of a message."""
+    while at < stop:
+        start = at
+        key, at = _varint(view, at, stop)
+        content, end = _skip(view, at, stop, key & 7, "")
+        yield key >> 3, key & 7, start, content, end
+        at = end
+
+
+def _tag(number: int, length: int) -> bytes:
+    """What stands before a message of that length."""
+    numbers = [number << 3 | 2]
+    while length > 127:
+        numbers.append(length & 127 | 128)
+        length >>= 7
+    return bytes([*numbers, length])
