@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .diagnosis import verify_certificate as verify_certificate
     from .diagnosis import watch as watch
     from .network import Activation as Activation
+    from .network import AffineGraph as AffineGraph
     from .network import Network as Network
     from .network import initialize as initialize
     from .network import load as load
@@ -95,7 +96,7 @@ _PUBLIC = {
         "verify_certificate",
         "watch",
     ),
-    "network": ("Activation", "Network", "initialize", "load", "save"),
+    "network": ("Activation", "AffineGraph", "Network", "initialize", "load", "save"),
     "regions": (
         "BettiNumbers",
         "Box",

@@ -9,7 +9,8 @@ from .activations import (
     as_activations,
     text_of,
 )
-from .files import load, read_metadata, save
+from .files import load, read, read_metadata, save
+from .graph import AffineGraph, GraphPass, Node
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
 from .passes import BackwardPass, ForwardPass
@@ -21,16 +22,20 @@ __all__ = [
     "Activation",
     "ActivationFamily",
     "Activations",
+    "AffineGraph",
     "BackwardPass",
     "ForwardPass",
+    "GraphPass",
     "Layer",
     "Network",
+    "Node",
     "Scheme",
     "as_activation",
     "as_activations",
     "from_bytes",
     "initialize",
     "load",
+    "read",
     "read_metadata",
     "save",
     "text_of",

@@ -26,6 +26,9 @@ class Layer(NamedTuple):
     activation: Activation
 
 
+STRIP = 128  # columns of a transposed array that are copied at once: they stay in the cache
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Network:
     """A multilayer perceptron: affine layers, each followed by an activation.
@@ -286,6 +289,9 @@ def _common_dtype(arrays: list[Array]) -> np.dtype:
 
 
 def _read_only(array: Array, dtype: np.dtype) -> Array:
-    copy = np.array(array, dtype=dtype, order="C", copy=True)
+    copy = np.empty(array.shape, dtype)
+    for start in range(0, array.shape[-1], STRIP) if array.flags.fnc else (0,):
+        part = slice(start, start + STRIP if array.flags.fnc else None)
+        copy[..., part] = array[..., part]
     copy.setflags(write=False)
     return copy
