@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._shapes import Array, Float64
+from .._shapes import Array, Float64, Int
 
 PROOF_FORMAT, PROOF_VERSION = "pellucid property proof", 1
 PROOF_FIELDS = ("format", "version", "status", "network", "cases", "evidence", "seal")
@@ -201,45 +201,116 @@ def _check_boxes(layers: Sequence[_Layer], cases: Sequence[Case], evidence: Any)
             raise _Refused("cases of one box of the evidence have different boxes")
         seen += numbers
         splits = np.frombuffer(base64.b64decode(part["splits"], validate=True), "<i4")
-        lows, highs = _leaves(low, high, splits.tolist())
-        n_leaves += len(lows)
-        for i in range(0, len(lows), BATCH):
-            if not _excluded(layers, group, lows[i : i + BATCH], highs[i : i + BATCH]):
-                raise _Refused("on a box of the evidence the property is not shown to hold")
+        n_leaves += _check_tree(layers, group, splits)
     if sorted(seen) != list(range(len(cases))):
         raise _Refused("the evidence does not treat every case once")
     return n_leaves
 
 
-def _leaves(low: Array, high: Array, splits: list[int]) -> tuple[Array, Array]:
-    """The boxes that are not halved further: their lower and upper ends."""
-    lows, highs = [], []
-    waiting = [(low, high)]
-    for along in splits:
-        if not waiting:
-            raise _Refused("the halvings of a box go on after their end")
-        low, high = waiting.pop()
-        if along == -1:
-            lows.append(low)
-            highs.append(high)
-            continue
-        if not 0 <= along < len(low):
-            raise _Refused("a box is halved along an input that does not exist")
-        middle = low[along] + (high[along] - low[along]) / 2
-        left, right = high.copy(), low.copy()
-        left[along] = right[along] = middle
-        if not low[along] <= middle <= high[along]:
-            raise _Refused("a box is halved outside of itself")
-        waiting += [(right, high), (low, left)]
+def _check_tree(layers: Sequence[_Layer], group: Sequence[Case], splits: Array) -> int:
+    """Every leaf of the halvings excludes all cases; the number of leaves.
+
+    `splits` has every node before its children, the lower half first. What is known of a box holds
+    on its halves, too.
+    """
+    second = _second_children(splits.tolist())
+    if splits.min() < -1 or splits.max() >= len(group[0][0]):
+        raise _Refused("a box is halved along an input that does not exist")
+    waiting = [_Boxes(np.zeros(1, np.int64), group[0][0][None], group[0][1][None], ())]
+    n_leaves = 0
+    while waiting:
+        boxes = _next(waiting)
+        around = _ranges(layers, boxes.low, boxes.high, boxes.known)
+        boxes = boxes._replace(known=tuple(lines.z for lines in around))
+        leaf = splits[boxes.node] == -1
+        if leaf.any():
+            n_leaves += int(leaf.sum())
+            if not _excluded(layers, group, [lines.of(leaf) for lines in around], boxes.of(leaf)):
+                raise _Refused("on a box of the evidence the property is not shown to hold")
+        if not leaf.all():
+            inner = boxes.of(~leaf)
+            waiting.append(_halved(inner, splits[inner.node], second[inner.node]))
+    return n_leaves
+
+
+def _second_children(splits: list[int]) -> Array:
+    """Of every node that is halved, where its upper half stands; the lower one follows the node."""
+    second = np.zeros(len(splits), np.int64)
+    waiting = [-1]  # nodes whose upper half is still to come, and the root
+    for i, along in enumerate(splits):
+        if (i and splits[i - 1] == -1) or not i:
+            if not waiting:
+                raise _Refused("the halvings of a box go on after their end")
+            parent = waiting.pop()
+            if parent >= 0:
+                second[parent] = i
+        if along != -1:
+            waiting.append(i)
     if waiting:
         raise _Refused("the halvings of a box end too early")
-    return np.array(lows), np.array(highs)
+    return second
 
 
-def _excluded(layers: Sequence[_Layer], group: Sequence[Case], low: Array, high: Array) -> bool:
+Known = tuple[tuple[Array, Array], ...]
+
+
+class _Boxes(NamedTuple):
+    """Nodes of the halvings with their ends, and ranges of pre-activations that hold on them."""
+
+    node: Int[Array, " n"]
+    low: Float64[Array, "n d_in"]
+    high: Float64[Array, "n d_in"]
+    known: Known
+
+    def of(self, which: Any) -> "_Boxes":
+        """Some of them."""
+        known = tuple((low[which], high[which]) for low, high in self.known)
+        return _Boxes(self.node[which], self.low[which], self.high[which], known)
+
+    @staticmethod
+    def together(parts: "Sequence[_Boxes]") -> "_Boxes":
+        """All of them, one after the other."""
+        known = tuple(
+            (np.concatenate([low for low, _ in layer]), np.concatenate([high for _, high in layer]))
+            for layer in zip(*(part.known for part in parts), strict=True)
+        )
+        columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        return _Boxes(*columns, known)
+
+
+def _next(waiting: list[_Boxes]) -> _Boxes:
+    """Boxes that came last, as many as are bounded together; they leave the list."""
+    parts = [waiting.pop()]
+    while waiting and sum(len(part.node) for part in parts) < BATCH:
+        parts.append(waiting.pop())
+    boxes = _Boxes.together(parts)
+    if len(boxes.node) > BATCH:
+        waiting.append(boxes.of(slice(BATCH, None)))
+        boxes = boxes.of(slice(BATCH))
+    return boxes
+
+
+def _halved(boxes: _Boxes, along: Array, second: Array) -> _Boxes:
+    """Both halves of every box."""
+    each = np.arange(len(along))
+    low, high = boxes.low[each, along], boxes.high[each, along]
+    middle = low + (high - low) / 2
+    if not ((low <= middle) & (middle <= high)).all():
+        raise _Refused("a box is halved outside of itself")
+    lower_high, upper_low = boxes.high.copy(), boxes.low.copy()
+    lower_high[each, along] = upper_low[each, along] = middle
+    lower = boxes._replace(node=boxes.node + 1, high=lower_high)
+    return _Boxes.together([lower, boxes._replace(node=second, low=upper_low)])
+
+
+def _excluded(
+    layers: Sequence[_Layer], group: Sequence[Case], around: "Sequence[_Around]", boxes: _Boxes
+) -> bool:
     """Whether on every box each case has a condition that no input fulfils."""
+    low, high = boxes.low, boxes.high
     A, b = np.concatenate([c[2] for c in group]), np.concatenate([c[3] for c in group])
-    bounds = np.fmax(_lower_bounds(layers, low, high, A, b), _by_intervals(layers, low, high, A, b))
+    bounds = _lower_bounds(layers, around, low, high, A, b)
+    bounds = np.fmax(bounds, _by_intervals(layers, low, high, A, b))
     if not np.isfinite(bounds).all():
         raise _Refused("the bounds cannot be computed safely")
     start = 0
@@ -287,52 +358,70 @@ class _Around(NamedTuple):
     below_offset: Array
     most_z: Array
     most_h: Array
+    z: tuple[Array, Array]
+
+    def of(self, which: Array) -> "_Around":
+        """Those on some of the boxes."""
+        z = self.z[0][which], self.z[1][which]
+        return _Around(*(part[which] for part in self[:6]), z)
+
+
+def _ranges(layers: Sequence[_Layer], low: Array, high: Array, known: Known) -> "list[_Around]":
+    """Lines around the activations of every layer on every box, whatever the rounding.
+
+    `known` are ranges that hold there: only units that may bend in them are bounded anew.
+    """
+    around: list[_Around] = []
+    for k, layer in enumerate(layers):
+        shape = len(low), len(layer.b)
+        z_low, z_high = known[k] if known else (np.full(shape, -np.inf), np.full(shape, np.inf))
+        z_low, z_high = z_low.copy(), z_high.copy()
+        unit = np.flatnonzero(_may_bend(layer, z_low, z_high).any(axis=0) | (not known))
+        rows = np.concatenate([layer.W[unit], -layer.W[unit]])
+        constants = np.concatenate([layer.b[unit], -layer.b[unit]])
+        affine = _Affine.of(rows, constants, len(low))
+        found = _finish(affine, layers, around, k, low, high)
+        z_low[:, unit] = np.maximum(z_low[:, unit], found[:, : len(unit)])
+        z_high[:, unit] = np.minimum(z_high[:, unit], -found[:, len(unit) :])
+        around.append(_lines(layer, z_low, z_high))
+    return around
+
+
+def _may_bend(layer: _Layer, low: Array, high: Array) -> Array:
+    return np.any([(low < k) & (k < high) for k in _bends(layer)] or [low > high], axis=0)
 
 
 def _lower_bounds(
-    layers: Sequence[_Layer], low: Array, high: Array, A: Array, b: Array
-) -> Float64[Array, "n rows"]:
-    """What A y - b is at least on every box, whatever the rounding."""
-    around: list[_Around] = []
-    start = np.maximum(np.abs(low), np.abs(high))
-    for k, layer in enumerate(layers):
-        rows = np.concatenate([layer.W, -layer.W])
-        constants = np.concatenate([layer.b, -layer.b])
-        found = _carried_back(layers, around, k, rows, constants, low, high, start)
-        width = len(layer.b)
-        around.append(_lines(layer, found[:, :width], -found[:, width:]))
-    end = _Affine.of(A, -b, len(low)).through(around[-1])
-    sizes = around[-2].most_h if len(around) > 1 else start
-    end = end.before(layers[-1], sizes)
-    return _finish(end, layers, around, len(layers) - 1, low, high, start)
-
-
-def _carried_back(
     layers: Sequence[_Layer],
-    around: Sequence[_Around],
-    k: int,
-    rows: Array,
-    constants: Array,
+    around: "Sequence[_Around]",
     low: Array,
     high: Array,
-    start: Array,
-) -> Array:
-    return _finish(_Affine.of(rows, constants, len(low)), layers, around, k, low, high, start)
+    A: Array,
+    b: Array,
+) -> Float64[Array, "n rows"]:
+    """What A y - b is at least on every box, whatever the rounding."""
+    end = _Affine.of(A, -b, len(low)).through(around[-1])
+    last = len(layers) - 1
+    end = end.before(layers[-1], _sizes(around, last, low, high))
+    return _finish(end, layers, around, last, low, high)
+
+
+def _sizes(around: "Sequence[_Around]", k: int, low: Array, high: Array) -> Array:
+    """How large the inputs of layer k are at most."""
+    return around[k - 1].most_h if k else np.maximum(np.abs(low), np.abs(high))
 
 
 def _finish(
     affine: "_Affine",
     layers: Sequence[_Layer],
-    around: Sequence[_Around],
+    around: "Sequence[_Around]",
     k: int,
     low: Array,
     high: Array,
-    start: Array,
 ) -> Array:
     """Lower bounds of an affine function of the inputs of layer k."""
     for j in range(k - 1, -1, -1):
-        sizes = around[j - 1].most_h if j else start
-        affine = affine.through(around[j]).before(layers[j], sizes)
+        affine = affine.through(around[j]).before(layers[j], _sizes(around, j, low, high))
     return affine.least(low, high)
 
 
@@ -372,7 +461,7 @@ class _Affine:
         """From the pre-activations of a layer to what enters it, of which `most_h` is the size."""
         n, m, width = self.rows.shape
         flat = np.ascontiguousarray(self.rows).reshape(n * m, width)
-        rows = (flat @ layer.W).reshape(n, m, -1)
+        rows = (flat @ layer.W).reshape(n, m, layer.W.shape[1])
         constant = self.constant + (flat @ layer.b).reshape(n, m)
         sizes = most_h @ np.abs(layer.W).T + np.abs(layer.b)
         size = _apply(np.abs(self.rows), sizes) + np.abs(self.constant)
@@ -428,7 +517,13 @@ def _lines(layer: _Layer, low: Array, high: Array) -> _Around:
     most_z = np.maximum(np.abs(low), np.abs(high))
     most_h = np.max([np.abs(value) for value in values], axis=0) * (1 + 4 * UNIT) + TINY
     return _Around(
-        above, np.max(tops, axis=0) + slack, below, np.min(bottoms, axis=0) - slack, most_z, most_h
+        above,
+        np.max(tops, axis=0) + slack,
+        below,
+        np.min(bottoms, axis=0) - slack,
+        most_z,
+        most_h,
+        (low, high),
     )
 
 

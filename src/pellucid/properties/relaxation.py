@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._shapes import Array, Float64
-from ..network import Activation, Network
+from .._shapes import Array, Float64, Int
+from ..network import Activation, Layer, Network
 
-SLOPES = {"identity": (1.0, 1.0), "relu": (0.0, 1.0), "abs": (-1.0, 1.0)}
+SLOPES = {"relu": (0.0, 1.0), "abs": (-1.0, 1.0)}
 """Left and right of the bend at 0; leaky_relu and prelu have their slope on the left."""
 
 
@@ -24,6 +24,28 @@ class Lines(NamedTuple):
     upper_offset: Float64[Array, "n width"]
     lower_slope: Float64[Array, "n width"]
     lower_offset: Float64[Array, "n width"]
+
+
+Ranges = tuple[tuple[Float64[Array, "n width"], Float64[Array, "n width"]], ...]
+"""Of every layer, what its pre-activations are at least and at most on each box."""
+
+
+class Rows(NamedTuple):
+    """Linear functions A h + offset, each of them on one of the boxes."""
+
+    A: Float64[Array, "rows width"]
+    offset: Float64[Array, " rows"]
+    box: Int[Array, " rows"]
+
+
+class LinearBounds(NamedTuple):
+    """Lower bounds of A y - b on every box, the slopes of the linear functions behind them, and
+    the ranges that they rest on.
+    """
+
+    least: Float64[Array, "n rows"]
+    slopes: Float64[Array, "n rows d_in"]
+    ranges: Ranges
 
 
 def interval_bounds(
@@ -43,58 +65,70 @@ def linear_bounds(
     network: Network,
     low: Float64[Array, "n d_in"],
     high: Float64[Array, "n d_in"],
-    A: Float64[Array, "rows d_out"],
-    b: Float64[Array, " rows"],
-) -> tuple[Float64[Array, "n rows"], Float64[Array, "n rows d_in"]]:
-    """Lower bounds of A y - b on every box, and the slopes of the linear functions behind them."""
-    layers = network.layers
+    A: Float64[Array, "m d_out"],
+    b: Float64[Array, " m"],
+    known: Ranges | None = None,
+) -> LinearBounds:
+    """Bounds of A y - b on every box.
+
+    `known` are ranges on boxes around these: only units that may bend in them are bounded anew.
+    """
+    layers, n = network.layers, len(low)
     lines: list[Lines] = []
+    ranges: list[tuple[Array, Array]] = []
     for k, (W, bias, sigma) in enumerate(layers):
-        both = np.concatenate([W, -W]), np.concatenate([bias, -bias])
-        bound, _ = _backward(layers, lines, *both, k, low, high)
-        z_low, z_high = bound[:, : len(W)], -bound[:, len(W) :]
-        lines.append(lines_of(sigma, z_low, np.maximum(z_low, z_high)))
-    last = np.broadcast_to(A, (len(low), *A.shape))
-    start, offset = _through(lines[-1], last, -b)
+        shape = n, len(W)
+        z = known[k] if known else (np.full(shape, -np.inf), np.full(shape, np.inf))
+        box, unit = np.nonzero(_may_bend(sigma, *z))
+        below = Rows(W[unit], bias[unit], box)
+        above = Rows(-W[unit], -bias[unit], box)
+        both = Rows(*(np.concatenate(pair) for pair in zip(below, above, strict=True)))
+        found, _ = _backward(layers, lines, both, k, low, high)
+        z_low, z_high = z[0].copy(), z[1].copy()
+        z_low[box, unit] = np.maximum(z_low[box, unit], found[: len(box)])
+        z_high[box, unit] = np.minimum(z_high[box, unit], -found[len(box) :])
+        ranges.append((z_low, np.maximum(z_low, z_high)))
+        lines.append(lines_of(sigma, *ranges[-1]))
     W, bias, _ = layers[-1]
-    offset = offset + start @ bias
-    return _backward(layers, lines, _times(start, W), offset, len(layers) - 1, low, high)
+    each = np.repeat(np.arange(n), len(A))
+    end = _through(lines[-1], Rows(np.tile(A, (n, 1)), np.tile(-b, n), each))
+    end = Rows(end.A @ W, end.offset + end.A @ bias, each)
+    least, slopes = _backward(layers, lines, end, len(layers) - 1, low, high)
+    return LinearBounds(least.reshape(n, -1), slopes.reshape(n, len(A), -1), tuple(ranges))
+
+
+def _may_bend(sigma: Activation, low: Array, high: Array) -> Array:
+    """Whether the activation bends between the ends; where it does not, sides are all it takes."""
+    bends = [(low < k) & (k < high) for k in kinks(sigma)]
+    return np.logical_or.reduce(bends) if bends else np.zeros(low.shape, bool)
 
 
 def _backward(
-    layers: Sequence,
+    layers: Sequence[Layer],
     lines: Sequence[Lines],
-    A: Array,
-    offset: Array,
+    rows: Rows,
     k: int,
     low: Float64[Array, "n d_in"],
     high: Float64[Array, "n d_in"],
-) -> tuple[Float64[Array, "n rows"], Float64[Array, "n rows d_in"]]:
-    """Lower bounds of A h + offset, h the inputs of layer k."""
-    A = np.broadcast_to(A, (len(low), *A.shape[-2:]))
+) -> tuple[Float64[Array, " rows"], Float64[Array, "rows d_in"]]:
+    """Lower bounds of functions of the inputs of layer k, and their slopes."""
     for j in range(k - 1, -1, -1):
         W, bias, _ = layers[j]
-        A, offset = _through(lines[j], A, offset)
-        offset = offset + A @ bias
-        A = _times(A, W)
-    middle, radius = (low + high) / 2, (high - low) / 2
-    inner = np.matmul(A, middle[:, :, None]) - np.matmul(np.abs(A), radius[:, :, None])
-    return inner[..., 0] + offset, A
+        rows = _through(lines[j], rows)
+        rows = Rows(rows.A @ W, rows.offset + rows.A @ bias, rows.box)
+    middle, radius = ((low + high) / 2)[rows.box], ((high - low) / 2)[rows.box]
+    A = rows.A
+    inner = np.einsum("rw,rw->r", A, middle) - np.einsum("rw,rw->r", np.abs(A), radius)
+    return inner + rows.offset, A
 
 
-def _through(lines: Lines, A: Array, offset: Array) -> tuple[Array, Array]:
-    """A sigma(z) >= A' z + offset'."""
+def _through(lines: Lines, rows: Rows) -> Rows:
+    """A sigma(z) + offset >= A' z + offset'."""
+    A, box = rows.A, rows.box
     positive = A > 0
-    offset = offset + np.matmul(np.where(positive, A, 0.0), lines.lower_offset[:, :, None])[..., 0]
-    offset = offset + np.matmul(np.where(positive, 0.0, A), lines.upper_offset[:, :, None])[..., 0]
-    slope = np.where(positive, lines.lower_slope[:, None], lines.upper_slope[:, None])
-    return np.multiply(A, slope, out=slope), offset
-
-
-def _times(A: Float64[Array, "n rows width"], W: Array) -> Array:
-    """A W for all boxes in one product of matrices."""
-    n, rows, width = A.shape
-    return (A.reshape(n * rows, width) @ W).reshape(n, rows, -1)
+    offset = np.where(positive, lines.lower_offset[box], lines.upper_offset[box])
+    slope = np.where(positive, lines.lower_slope[box], lines.upper_slope[box])
+    return Rows(A * slope, rows.offset + np.einsum("rw,rw->r", A, offset), box)
 
 
 # ---- lines
@@ -111,6 +145,8 @@ def lines_of(sigma: Activation, low: Array, high: Array) -> Lines:
     """The lines above and below the activation on [low, high] of each unit."""
     if sigma.name == "hardtanh":
         return _of_hardtanh(sigma, low, high)
+    if sigma.name == "identity":
+        return Lines(np.ones_like(low), np.zeros_like(low), np.ones_like(low), np.zeros_like(low))
     left, right = SLOPES.get(sigma.name) or (sigma.parameters[0], 1.0)
     values = sigma.value(low), sigma.value(high)
     bends = (low < 0) & (high > 0)

@@ -1,19 +1,19 @@
 """`check_property`: look for an input that breaks a property, or for boxes on which none can."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .._errors import InvalidInput, UnsupportedLayer
-from .._shapes import Array, Float64
+from .._shapes import Array, Float64, Int
 from ..network import AffineGraph, Network
 from .checker import check_proof
 from .proof import proof_of_boxes, proof_of_witness
 from .property import Property
-from .relaxation import interval_bounds, linear_bounds
+from .relaxation import LinearBounds, Ranges, interval_bounds, linear_bounds
 
 BATCH = 64
 """Boxes that are bounded together."""
@@ -273,81 +273,106 @@ class _Search:
 
     def _halve(self, group: _Group, tree: _Tree, number: int) -> Found | bool:
         """Whether all boxes were shown to be safe in time."""
-        low, high, nodes = group.low[None], group.high[None], np.zeros(1, np.int64)
+        whole = group.low[None], group.high[None], np.zeros(1, np.int64), np.zeros(1)
+        waiting = [_Boxes(*whole, None)]
         least = self._least(group)
         decided = 0.0
-        depth = np.zeros(1)
-        while len(nodes):
+        while waiting:
             if time.monotonic() > self.end:
                 return False
-            part = slice(max(0, len(nodes) - BATCH), None)
-            now, rest = (low[part], high[part], nodes[part], depth[part]), slice(0, part.start)
-            low, high, nodes, depth = low[rest], high[rest], nodes[rest], depth[rest]
-            bounds, slopes = linear_bounds(self.network, now[0], now[1], group.A, group.b)
-            self.n_boxes += len(now[0])
-            safe = group.is_safe(bounds, least)
-            decided += float((0.5 ** now[3][safe]).sum())
+            boxes = _last(waiting)
+            found = linear_bounds(
+                self.network, boxes.low, boxes.high, group.A, group.b, boxes.ranges
+            )
+            self.n_boxes += len(boxes.low)
+            safe = group.is_safe(found.least, least)
+            decided += float((0.5 ** boxes.depth[safe]).sum())
             self.report("splitting", (number + decided) / len(self.groups))
             if safe.all():
                 continue
-            open_ = [a[~safe] for a in (*now, bounds, slopes)]
-            found = self.broken(group, _candidates(group, *open_[:2], *open_[4:]))
-            if found is not None:
-                return found
-            halves = _halves(group, *open_, least, tree)
+            boxes = _Boxes(boxes.low, boxes.high, boxes.node, boxes.depth, found.ranges)
+            boxes, slopes = boxes.kept(~safe), _worst(group, found, least)[~safe]
+            broken = self.broken(group, _candidates(boxes, slopes))
+            if broken is not None:
+                return broken
+            halves = _halves(boxes, slopes, tree)
             if halves is None:
                 return False
-            low, high, nodes, depth = (
-                np.concatenate(pair) for pair in zip((low, high, nodes, depth), halves, strict=True)
-            )
+            waiting.append(halves)
         return True
 
 
-def _worst(group: _Group, bounds: Array, least: Array | float) -> Array:
-    """Of each box, the row that is nearest to ruling out the first case that is open."""
-    best = np.full(len(bounds), -1)
+@dataclass(frozen=True)
+class _Boxes:
+    """Boxes that wait: their ends, their leaves in the tree, how deep they are, known ranges."""
+
+    low: Float64[Array, "n d_in"]
+    high: Float64[Array, "n d_in"]
+    node: Int[Array, " n"]
+    depth: Float64[Array, " n"]
+    ranges: Ranges | None
+
+    def kept(self, which: Any) -> "_Boxes":
+        """Some of them."""
+        ranges = self.ranges and tuple((a[which], b[which]) for a, b in self.ranges)
+        return _Boxes(
+            self.low[which], self.high[which], self.node[which], self.depth[which], ranges
+        )
+
+
+def _last(waiting: list[_Boxes]) -> _Boxes:
+    """The boxes that came last, as many as are bounded together; they leave the list."""
+    found = [waiting.pop()]
+    while waiting and sum(len(boxes.node) for boxes in found) < BATCH:
+        found.insert(0, waiting.pop())
+    boxes = found[0] if len(found) == 1 else _joined(found)
+    if len(boxes.node) > BATCH:
+        waiting.append(boxes.kept(slice(None, -BATCH)))
+        boxes = boxes.kept(slice(-BATCH, None))
+    return boxes
+
+
+def _joined(parts: Sequence[_Boxes]) -> _Boxes:
+    columns = zip(*((b.low, b.high, b.node, b.depth) for b in parts), strict=True)
+    layers = zip(*(b.ranges or () for b in parts), strict=True)
+    ranges = tuple(
+        (np.concatenate([low for low, _ in layer]), np.concatenate([high for _, high in layer]))
+        for layer in layers
+    )
+    return _Boxes(*(np.concatenate(column) for column in columns), ranges)
+
+
+def _worst(group: _Group, found: LinearBounds, least: Array) -> Float64[Array, "n d_in"]:
+    """The slopes of the row that is nearest to ruling out the first case that is open."""
+    best = np.full(len(found.least), -1)
     ends = [*group.starts[1:], len(group.b)]
     for start, end in zip(group.starts, ends, strict=True):
-        part = bounds[:, start:end]
-        is_open = (part <= np.broadcast_to(least, len(group.b))[start:end]).all(axis=1)
+        part = found.least[:, start:end]
+        is_open = (part <= least[start:end]).all(axis=1)
         best = np.where((best < 0) & is_open, start + part.argmax(axis=1), best)
-    return np.maximum(best, 0)
+    return found.slopes[np.arange(len(best)), np.maximum(best, 0)]
 
 
-def _candidates(group: _Group, low: Array, high: Array, bounds: Array, slopes: Array) -> Array:
-    """The middle of every box, and the corner where its bound is lowest."""
-    row = slopes[np.arange(len(low)), _worst(group, bounds, 0.0)]
-    return np.concatenate([np.where(row > 0, low, high), low + (high - low) / 2])
+def _candidates(boxes: _Boxes, slopes: Array) -> Array:
+    """The corner of every box where its bound is lowest, and its middle."""
+    corner = np.where(slopes > 0, boxes.low, boxes.high)
+    return np.concatenate([corner, boxes.low + (boxes.high - boxes.low) / 2])
 
 
-def _halves(
-    group: _Group,
-    low: Array,
-    high: Array,
-    nodes: Array,
-    depth: Array,
-    bounds: Array,
-    slopes: Array,
-    least: Array,
-    tree: _Tree,
-) -> tuple[Array, Array, Array, Array] | None:
+def _halves(boxes: _Boxes, slopes: Array, tree: _Tree) -> _Boxes | None:
     """Both halves of every box along the input that moves its bound most; None at a point."""
+    low, high = boxes.low, boxes.high
     each = np.arange(len(low))
-    row = slopes[each, _worst(group, bounds, least)]
-    along = (np.abs(row) * (high - low)).argmax(axis=1)
-    fallback = (high - low).argmax(axis=1)
-    along = np.where((np.abs(row) * (high - low))[each, along] > 0, along, fallback)
+    moves = np.abs(slopes) * (high - low)
+    along = np.where(moves.max(axis=1) > 0, moves.argmax(axis=1), (high - low).argmax(axis=1))
     a, b = low[each, along], high[each, along]
     middle = a + (b - a) / 2
     if ((middle <= a) | (middle >= b)).any():
         return None
-    first = np.array([tree.halve(int(i), int(k)) for i, k in zip(nodes, along, strict=True)])
+    pairs = zip(boxes.node.tolist(), along.tolist(), strict=True)
+    first = np.array([tree.halve(node, dimension) for node, dimension in pairs])
     left_high, right_low = high.copy(), low.copy()
-    left_high[each, along] = middle
-    right_low[each, along] = middle
-    return (
-        np.concatenate([low, right_low]),
-        np.concatenate([left_high, high]),
-        np.concatenate([first, first + 1]),
-        np.concatenate([depth, depth]) + 1,
-    )
+    left_high[each, along] = right_low[each, along] = middle
+    left = _Boxes(low, left_high, first, boxes.depth + 1, boxes.ranges)
+    right = _Boxes(right_low, high, first + 1, boxes.depth + 1, boxes.ranges)
+    return _joined([left, right]).kept(np.stack([each, each + len(each)], axis=1).ravel())
