@@ -172,15 +172,36 @@ def planted_part(d, corners, seed):
     return network, 7 ** (d // 2) * 3 ** (d % 2)
 
 
-@pytest.mark.parametrize(("d", "corners"), [(2, 16), (3, 16), (4, 16), (5, 16), (6, 12)])
+def part_in_a_ball(seed):
+    """A cell of three dimensions like a ball, and a tetrahedron in its middle: 15 parts.
+
+    Each of the forty facets is beyond one of the four planes.
+    """
+    i = np.arange(40) + 0.5
+    height = 1 - i / 20
+    around = rays(np.pi * (1 + 5**0.5) * i) * np.sqrt(1 - height**2)[:, None]
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    tetrahedron = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / 3**0.5
+    W = np.concatenate([np.eye(3), -np.column_stack([around, height])])
+    V = tetrahedron @ turn + rng.normal(size=(4, 3)) * 1e-2
+    b, c = np.r_[np.full(3, 2.0), np.full(40, 0.7)], 0.01 - 2 * V.sum(1)
+    return ([W, np.pad(V, ((0, 0), (0, 40)))], [b, c], [RELU] * 2), 15
+
+
+PLANTED = {f"{d} {c}": partial(planted_part, d, c) for d, c in ((2, 16), (3, 16), (4, 16), (6, 12))}
+
+
+@pytest.mark.parametrize("planted", [*PLANTED.values(), part_in_a_ball], ids=[*PLANTED, "ball"])
 @pytest.mark.usefixtures("games")
-def test_a_part_that_touches_no_facet_of_its_cell_is_found(d, corners, isa):
+def test_a_part_that_touches_no_facet_of_its_cell_is_found(planted, isa):
     """With more than d switches a part may lie wholly within the cell, whose facets tell nothing.
 
     The polygons have so many corners that each side is beyond one of the lines around the middle.
     """
     for seed in range(3):
-        network, parts = planted_part(d, corners, seed)
+        network, parts = planted(seed)
+        d = network[0][0].shape[1]
         full = assert_same_without_vertices(network, cube(d))
         assert subdivide_box(*network, **cube(d), count_only=True).n == full.n
         assert full.certified
