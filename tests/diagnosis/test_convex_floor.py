@@ -18,6 +18,7 @@ from pellucid.diagnosis.certificates import capacity_certificate
 from pellucid.diagnosis.checker import certificate as document
 from pellucid.diagnosis.checker.convex import _try_directions
 from pellucid.diagnosis.checker.result import Refused
+from pellucid.diagnosis.floors import sphere
 from pellucid.diagnosis.floors.sphere import largest_sums, sums
 from pellucid.diagnosis.problem import GAUSSIAN_CONSTANT, Problem, fold, outputs, pose
 from pellucid.likelihoods import LIKELIHOODS
@@ -232,6 +233,41 @@ def test_both_sides_agree_on_the_largest_sum(seed: int, r: int, on_grid: bool):
     _try_directions(Z, s, 1.0005 * float(values[0]))
     with pytest.raises(Refused, match=r"exceed|near"):
         _try_directions(Z, s, 0.9995 * float(values[0]))
+
+
+def brute_force_on_circle(Z: np.ndarray, s: np.ndarray) -> float:
+    """The largest sum, row by row: at the borders of cells, and where each slope points."""
+    borders = np.concatenate([Z @ [[0.0, 1.0], [-1.0, 0.0]], Z @ [[0.0, -1.0], [1.0, 0.0]]])
+    angles = np.sort(np.arctan2(borders[:, 1], borders[:, 0]))
+    middles = angles + np.diff(angles, append=angles[0] + 2 * np.pi) / 2
+    inside = np.column_stack([np.cos(middles), np.sin(middles)])
+    slopes = ((inside @ Z.T > 0) * s) @ Z
+    U = np.concatenate([borders, slopes, -slopes])
+    U = U[np.linalg.norm(U, axis=1) > 1e-12]
+    return float(np.abs(sums(Z, s, U / np.linalg.norm(U, axis=1, keepdims=True))).max())
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 60, 300])
+def test_the_largest_sum_on_a_circle_asks_all_rows_of_few_directions(
+    n: int, monkeypatch: pytest.MonkeyPatch
+):
+    asked = []
+
+    def spy(Z: np.ndarray, s: np.ndarray, U: np.ndarray) -> np.ndarray:
+        asked.append(len(U))
+        return sums(Z, s, U)
+
+    monkeypatch.setattr(sphere, "sums", spy)
+    for seed in range(20):
+        rng = RNG(seed)
+        Z, s = np.column_stack([rng.normal(size=n), np.ones(n)]), rng.normal(size=n)
+        s = np.abs(s) if seed % 4 == 0 else s - s.mean() * (seed % 4 == 1)
+        values, U = largest_sums(Z, s)
+        assert values[0] == pytest.approx(brute_force_on_circle(Z, s), rel=1e-11)
+        assert values == pytest.approx(np.abs(sums(Z, s, U)), rel=1e-14)
+        assert (np.diff(values) <= 0).all()
+    assert len(asked) == 20
+    assert max(asked) <= sphere.FEW
 
 
 def test_scaled_columns_must_be_those_of_the_rows():
