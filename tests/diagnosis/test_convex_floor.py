@@ -16,6 +16,7 @@ from pellucid.diagnosis import Architecture, Floor, check_certificate, find_floo
 from pellucid.diagnosis.bounds import certified
 from pellucid.diagnosis.certificates import capacity_certificate
 from pellucid.diagnosis.checker import certificate as document
+from pellucid.diagnosis.checker import convex
 from pellucid.diagnosis.checker.convex import _try_directions
 from pellucid.diagnosis.checker.result import Refused
 from pellucid.diagnosis.floors import sphere
@@ -261,7 +262,7 @@ def test_the_largest_sum_on_a_circle_asks_all_rows_of_few_directions(
     for seed in range(20):
         rng = RNG(seed)
         Z, s = np.column_stack([rng.normal(size=n), np.ones(n)]), rng.normal(size=n)
-        s = np.abs(s) if seed % 4 == 0 else s - s.mean() * (seed % 4 == 1)
+        s = np.abs(s) if seed % 4 == 0 else s - s.mean() if seed % 4 == 1 else s
         values, U = largest_sums(Z, s)
         assert values[0] == pytest.approx(brute_force_on_circle(Z, s), rel=1e-11)
         assert values == pytest.approx(np.abs(sums(Z, s, U)), rel=1e-14)
@@ -285,6 +286,37 @@ def test_scaled_columns_must_be_those_of_the_rows():
     changed = made | {"evidence": raw}
     changed["seal"] = document.seal_of(changed)
     assert not check_certificate(changed, *rows).accepted
+
+
+@pytest.mark.parametrize("q", [QUESTIONS[0], QUESTIONS[3]], ids=str)
+def test_slopes_beyond_their_limit_are_refused_for_their_sums(
+    q: Question, monkeypatch: pytest.MonkeyPatch
+):
+    """With its bound restated and its seal renewed, only the sums tell the forgery."""
+    problem, architecture, floor = posed(q)
+    made = capacity_certificate(
+        problem, architecture, floor, GAUSSIAN_CONSTANT + 0.51, GAUSSIAN_CONSTANT
+    )
+    rows = problem.raw_X, problem.y, problem.held_out
+    slopes = [1.05 * s for s in made["evidence"]["slopes"]]
+    forged = made | {"evidence": made["evidence"] | {"slopes": slopes}}
+    own: list[float] = []
+
+    def recorded(*arguments: Any) -> float:
+        own.append(convex.convex_bound(*arguments))
+        return own[-1]
+
+    with monkeypatch.context() as unguarded:
+        unguarded.setattr(convex, "_check_sums", lambda *_: None)
+        unguarded.setitem(document.BOUNDS, KIND, recorded)
+        forged["seal"] = document.seal_of(forged)
+        check_certificate(forged, *rows)
+        forged["bound"] = own[0]
+        forged["seal"] = document.seal_of(forged)
+        assert check_certificate(forged, *rows).accepted
+    refusal = check_certificate(forged, *rows)
+    assert not refusal.accepted
+    assert "sums of the evidence" in refusal.reason
 
 
 # ---- the verdict
