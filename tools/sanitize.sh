@@ -27,25 +27,19 @@ fuzz_type() {
     "$folder/fuzz_$name" "$seconds" "$seed"
 }
 
-# The region kernels: regions NAME flags...; `games` plays them on every cell, however small
+# The region kernels: regions NAME flags...
 regions() {
-    local name=$1
+    local name=$1 what
     shift
-    fuzz_regions "$name" regions regions "$@"
-    fuzz_regions "$name" games regions -DPELLUCID_ALWAYS_GAMES "$@"
-    fuzz_regions "$name" maps maps "$@"
-}
-
-fuzz_regions() {
-    local name=$1 what=$2 source=$3
-    shift 3
-    echo "$what $name, $seconds seconds"
-    "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-        -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels "$@" \
-        src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates}.cpp \
-        src/pellucid/_kernels/{growing,dyadic,volumes,compose_maps}.cpp \
-        "tests/_kernels/fuzz_$source.cpp" -pthread -o "$folder/${what}_$name"
-    "$folder/${what}_$name" "$seconds" "$seed"
+    for what in regions maps; do
+        echo "$what $name, $seconds seconds"
+        "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+            -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels "$@" \
+            src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates}.cpp \
+            src/pellucid/_kernels/{growing,dyadic,volumes,compose_maps}.cpp \
+            "tests/_kernels/fuzz_$what.cpp" -pthread -o "$folder/${what}_$name"
+        "$folder/${what}_$name" "$seconds" "$seed"
+    done
 }
 
 flags=$(grep -m1 '^flags' /proc/cpuinfo 2>/dev/null || true)

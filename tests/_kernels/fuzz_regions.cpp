@@ -1,5 +1,6 @@
 // Subdivides random small networks, degenerate ones too, with every option; tools/sanitize.sh builds
-// it with sanitizers. Areas and volumes must add up wherever signs are exact.
+// it with sanitizers. Wherever signs are exact, areas and volumes must add up, and all ways must find as
+// many regions: by vertices, and by games on every cell, however small.
 // usage: fuzz_regions SECONDS SEED
 #include <cmath>
 #include <cstdio>
@@ -42,6 +43,16 @@ struct Network {
     std::vector<RegionLayer> layers;
     int d_in = 2;
     int64_t switches = 0;
+
+    void add(RegionLayer layer, int inputs, std::vector<double> W, std::vector<double> b) {
+        layer.inputs = inputs, layer.units = int32_t(b.size());
+        numbers.push_back(std::move(W));
+        layer.W = numbers.back().data();
+        numbers.push_back(std::move(b));
+        layer.b = numbers.back().data();
+        layers.push_back(layer);
+        switches += layer.switches();
+    }
 };
 
 RegionLayer activation(int kind) {
@@ -63,20 +74,42 @@ Network random_network(Random& random, int d) {
     if (random.below(3) == 0) network.d_in += random.below(4);
     int inputs = network.d_in;
     for (int l = 0; l < n; ++l) {
-        RegionLayer layer = activation(random.below(7));
-        layer.inputs = inputs;
-        layer.units = 1 + random.below(d == 2 && random.below(6) == 0 ? 66 : d < 5 ? 7 : 4);
+        const RegionLayer layer = activation(random.below(7));
+        const int units = 1 + random.below(d == 2 && random.below(6) == 0 ? 66 : d < 5 ? 7 : 4);
         std::vector<double> W, b;
-        for (int i = 0; i < layer.units * inputs; ++i) W.push_back(random.weight(kind));
-        for (int i = 0; i < layer.units; ++i) b.push_back(random.below(3) ? random.weight(kind) : 0);
-        network.numbers.push_back(std::move(W));
-        layer.W = network.numbers.back().data();
-        network.numbers.push_back(std::move(b));
-        layer.b = network.numbers.back().data();
-        network.layers.push_back(layer);
-        network.switches += layer.switches();
-        inputs = layer.units;
+        for (int i = 0; i < units * inputs; ++i) W.push_back(random.weight(kind));
+        for (int i = 0; i < units; ++i) b.push_back(random.below(3) ? random.weight(kind) : 0);
+        network.add(layer, inputs, std::move(W), std::move(b));
+        inputs = units;
     }
+    return network;
+}
+
+// One layer cuts a cell out around 0, and the next one cuts its middle, by so many units that parts may
+// touch none of the cell's facets.
+Network with_parts_within(Random& random, int d) {
+    Network network;
+    network.d_in = d;
+    const int around = 2 * d + random.below(10), across = d + 1 + random.below(2);
+    std::vector<double> W, b, V, c;
+    for (int k = 0; k < around; ++k) {
+        double squares = 0;
+        for (int i = 0; i < d; ++i) W.push_back(random.normal()), squares += W.back() * W.back();
+        b.push_back(0.3 * std::sqrt(squares));
+    }
+    for (int k = 0; k < across; ++k) {
+        double at_0 = 0, squares = 0;
+        std::vector<double> slope(size_t(d), 0.0);
+        for (int i = 0; i < around; ++i) {
+            V.push_back(random.normal());
+            at_0 += V.back() * b[size_t(i)];
+            for (int j = 0; j < d; ++j) slope[size_t(j)] += V.back() * W[size_t(i * d + j)];
+        }
+        for (const double s : slope) squares += s * s;
+        c.push_back(0.03 * random.normal() * std::sqrt(squares) - at_0);
+    }
+    network.add(activation(4), d, std::move(W), std::move(b));
+    network.add(activation(4), around, std::move(V), std::move(c));
     return network;
 }
 
@@ -106,25 +139,31 @@ double volume(const RegionOutput& regions, int d, const RegionKernel& kernel) {
 void fuzz(unsigned long seed) {
     const double low[5] = {-2, -1.5, -1, -1, -1}, high[5] = {1, 2, 1, 1, 0.5};
     Random random{std::mt19937_64(seed), {}};
-    const int d = 1 + random.below(5);
+    const bool within = random.below(3) == 0;
+    const int d = within ? 2 + (random.below(4) == 0) : 1 + random.below(5);
     double whole = 1;
     for (int i = 0; i < d; ++i) whole *= high[i] - low[i];
-    const Network network = random_network(random, d);
+    const Network network = within ? with_parts_within(random, d) : random_network(random, d);
     const size_t d_in = size_t(network.d_in);
     std::vector<double> origin(d_in), axes(size_t(d) * d_in);
-    for (double& x : origin) x = random.below(2) ? 0 : random.normal();
-    for (double& x : axes) x = random.normal();
+    if (within) {
+        for (size_t i = 0; i < d_in; ++i) axes[i * d_in + i] = 1;
+    } else {
+        for (double& x : origin) x = random.below(2) ? 0 : random.normal();
+        for (double& x : axes) x = random.normal();
+    }
     const RegionDomain domain{network.d_in, d, origin.data(), axes.data(), nullptr, low, high};
     int64_t regions = -1;
-    for (int options = 0; options < 12; ++options) {
-        const bool exact = options & 1;
-        const Wanted wanted = Wanted(options / 4);
+    for (int options = 0; options < 20; ++options) {
+        const bool exact = options & 1, games = options & 4;
+        const Wanted wanted = Wanted(options / 8);
         if (wanted == Wanted::patterns && d == 1) continue;
-        const RegionProblem problem{network.layers.data(), int32_t(network.layers.size()), domain,
-                                    exact, wanted, network.switches, (network.switches + 7) / 8};
+        RegionProblem problem{network.layers.data(), int32_t(network.layers.size()), domain,
+                              exact, wanted, network.switches, (network.switches + 7) / 8};
+        if (games) problem.games_from = 0;
         const int64_t limit = 500 + random.below(3000);
         std::vector<const RegionKernel*> kernels;
-        if (d == 2 && wanted != Wanted::patterns) kernels.push_back(&PELLUCID_ISA::plane_kernel);
+        if (d == 2 && wanted != Wanted::patterns && !games) kernels.push_back(&PELLUCID_ISA::plane_kernel);
         for (const RegionKernel& kernel : PELLUCID_ISA::box_kernels)
             if (kernel.d >= d && (kernel.d <= d + 2 || options == 1)) kernels.push_back(&kernel);
         for (const RegionKernel* kernel : kernels) {
@@ -133,8 +172,8 @@ void fuzz(unsigned long seed) {
             if (!exact || !result.complete) continue;
             if (regions < 0) regions = result.regions.regions;
             if (regions != result.regions.regions) {
-                std::printf("seed %lu, %d dimensions: %ld regions, and %ld\n", seed, d, long(regions),
-                            long(result.regions.regions));
+                std::printf("seed %lu, %d dimensions: %ld regions, and %ld%s\n", seed, d,
+                            long(regions), long(result.regions.regions), games ? " by games" : "");
                 std::exit(1);
             }
             if (wanted != Wanted::vertices) continue;

@@ -1,5 +1,6 @@
 """The subdivision of a box: against known counts, the exact twin, the plane, and invariants."""
 
+from functools import partial
 from itertools import combinations
 from math import comb
 
@@ -18,7 +19,7 @@ from region_networks import (
 )
 
 from pellucid import InvalidInput
-from pellucid._kernels.subdivision import PIECES, subdivide_box, subdivide_plane
+from pellucid._kernels.subdivision import PIECES, regions_module, subdivide_box, subdivide_plane
 
 COUNTS = known_counts("c_")
 PLANES = known_counts("a_he_24", "a_he_8", "d_spiral_32", "g_")
@@ -87,6 +88,14 @@ def test_in_two_dimensions_the_regions_are_the_planes(name):
     assert (box.by_exact > 0) == name.startswith("g_")
 
 
+@pytest.fixture
+def games(monkeypatch):
+    """Where no vertices are wanted, games tell the parts of every cell, however small."""
+    kernel = regions_module()
+    assert kernel is not None
+    monkeypatch.setattr(kernel, "subdivide_box", partial(kernel.subdivide_box, games_from=0))
+
+
 def assert_same_without_vertices(network, box, **options):
     full = subdivide_box(*network, **box, **options)
     bare = subdivide_box(*network, **box, with_vertices=False, **options)
@@ -94,6 +103,7 @@ def assert_same_without_vertices(network, box, **options):
         assert (getattr(bare, name) == getattr(full, name)).all()
     assert bare.vertices is None
     assert (bare.n, bare.undecided, bare.complete) == (full.n, full.undecided, full.complete)
+    return full
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -117,9 +127,19 @@ def test_cells_with_many_corners_are_cut_without_their_edges(kind):
     rng = np.random.default_rng(8)
     for _ in range(6):
         network = random_layers(rng, kind, d_in=8, widest=6, deepest=2)
-        assert_same_without_vertices(network, cube(8))
-        full = subdivide_box(*network, **cube(8))
+        full = assert_same_without_vertices(network, cube(8))
         assert subdivide_box(*network, **cube(8), count_only=True).n == full.n
+
+
+@pytest.mark.parametrize("kind", ["integer", "no biases", "duplicates", "wide scales", "generic"])
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+@pytest.mark.usefixtures("games")
+def test_games_tell_the_parts_of_small_cells_too(d, kind):
+    rng = np.random.default_rng(d)
+    for _ in range(12):
+        network = random_layers(rng, kind, d_in=d, widest=8, deepest=2)
+        full = assert_same_without_vertices(network, cube(d))
+        assert subdivide_box(*network, **cube(d), count_only=True).n == full.n
 
 
 def rays(angle):
@@ -152,13 +172,37 @@ def planted_part(d, corners, seed):
     return network, 7 ** (d // 2) * 3 ** (d % 2)
 
 
-@pytest.mark.parametrize(("d", "corners"), [(2, 16), (3, 16), (4, 16), (5, 12), (6, 8)])
-def test_a_part_that_touches_no_facet_of_its_cell_is_found(d, corners):
-    """With more than d switches a part may lie wholly within the cell."""
+def part_in_a_ball(seed):
+    """A cell of three dimensions like a ball, and a tetrahedron in its middle: 15 parts.
+
+    Each of the forty facets is beyond one of the four planes.
+    """
+    i = np.arange(40) + 0.5
+    height = 1 - i / 20
+    around = rays(np.pi * (1 + 5**0.5) * i) * np.sqrt(1 - height**2)[:, None]
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    tetrahedron = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / 3**0.5
+    W = np.concatenate([np.eye(3), -np.column_stack([around, height])])
+    V = tetrahedron @ turn + rng.normal(size=(4, 3)) * 1e-2
+    b, c = np.r_[np.full(3, 2.0), np.full(40, 0.7)], 0.01 - 2 * V.sum(1)
+    return ([W, np.pad(V, ((0, 0), (0, 40)))], [b, c], [RELU] * 2), 15
+
+
+PLANTED = {f"{d} {c}": partial(planted_part, d, c) for d, c in ((2, 16), (3, 16), (4, 16), (6, 12))}
+
+
+@pytest.mark.parametrize("planted", [*PLANTED.values(), part_in_a_ball], ids=[*PLANTED, "ball"])
+@pytest.mark.usefixtures("games")
+def test_a_part_that_touches_no_facet_of_its_cell_is_found(planted, isa):
+    """With more than d switches a part may lie wholly within the cell, whose facets tell nothing.
+
+    The polygons have so many corners that each side is beyond one of the lines around the middle.
+    """
     for seed in range(3):
-        network, parts = planted_part(d, corners, seed)
-        full = subdivide_box(*network, **cube(d))
-        assert_same_without_vertices(network, cube(d))
+        network, parts = planted(seed)
+        d = network[0][0].shape[1]
+        full = assert_same_without_vertices(network, cube(d))
         assert subdivide_box(*network, **cube(d), count_only=True).n == full.n
         assert full.certified
         first = len(network[0][0])
@@ -412,6 +456,17 @@ def test_a_limit_ends_with_the_first_regions_and_says_so(threads):
     exactly = subdivide("c_he_3in_32", limit=whole.n, threads=threads)
     assert exactly.complete
     assert same_arrays(exactly, whole)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_count_that_a_limit_ends_is_never_called_complete(threads):
+    """The limit falls into the middle of cells, too, of which parts have been counted."""
+    for d, widths in ((2, [14, 9]), (3, [12, 8]), (4, [7, 6]), (5, [6, 5])):
+        network = he_network([d, *widths])
+        n = subdivide_box(*network, **cube(d), count_only=True).n
+        for limit in {*range(1, n, 7), n - 1, n, n + 1}:
+            part = subdivide_box(*network, **cube(d), count_only=True, limit=limit, threads=threads)
+            assert (part.n, part.complete) == (min(n, limit), n <= limit)
 
 
 def test_time_ends_with_what_was_found():

@@ -16,8 +16,10 @@ from pellucid.diagnosis import Architecture, Floor, check_certificate, find_floo
 from pellucid.diagnosis.bounds import certified
 from pellucid.diagnosis.certificates import capacity_certificate
 from pellucid.diagnosis.checker import certificate as document
+from pellucid.diagnosis.checker import convex
 from pellucid.diagnosis.checker.convex import _try_directions
 from pellucid.diagnosis.checker.result import Refused
+from pellucid.diagnosis.floors import sphere
 from pellucid.diagnosis.floors.sphere import largest_sums, sums
 from pellucid.diagnosis.problem import GAUSSIAN_CONSTANT, Problem, fold, outputs, pose
 from pellucid.likelihoods import LIKELIHOODS
@@ -234,6 +236,41 @@ def test_both_sides_agree_on_the_largest_sum(seed: int, r: int, on_grid: bool):
         _try_directions(Z, s, 0.9995 * float(values[0]))
 
 
+def brute_force_on_circle(Z: np.ndarray, s: np.ndarray) -> float:
+    """The largest sum, row by row: at the borders of cells, and where each slope points."""
+    borders = np.concatenate([Z @ [[0.0, 1.0], [-1.0, 0.0]], Z @ [[0.0, -1.0], [1.0, 0.0]]])
+    angles = np.sort(np.arctan2(borders[:, 1], borders[:, 0]))
+    middles = angles + np.diff(angles, append=angles[0] + 2 * np.pi) / 2
+    inside = np.column_stack([np.cos(middles), np.sin(middles)])
+    slopes = ((inside @ Z.T > 0) * s) @ Z
+    U = np.concatenate([borders, slopes, -slopes])
+    U = U[np.linalg.norm(U, axis=1) > 1e-12]
+    return float(np.abs(sums(Z, s, U / np.linalg.norm(U, axis=1, keepdims=True))).max())
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 60, 300])
+def test_the_largest_sum_on_a_circle_asks_all_rows_of_few_directions(
+    n: int, monkeypatch: pytest.MonkeyPatch
+):
+    asked = []
+
+    def spy(Z: np.ndarray, s: np.ndarray, U: np.ndarray) -> np.ndarray:
+        asked.append(len(U))
+        return sums(Z, s, U)
+
+    monkeypatch.setattr(sphere, "sums", spy)
+    for seed in range(20):
+        rng = RNG(seed)
+        Z, s = np.column_stack([rng.normal(size=n), np.ones(n)]), rng.normal(size=n)
+        s = np.abs(s) if seed % 4 == 0 else s - s.mean() if seed % 4 == 1 else s
+        values, U = largest_sums(Z, s)
+        assert values[0] == pytest.approx(brute_force_on_circle(Z, s), rel=1e-11)
+        assert values == pytest.approx(np.abs(sums(Z, s, U)), rel=1e-14)
+        assert (np.diff(values) <= 0).all()
+    assert len(asked) == 20
+    assert max(asked) <= sphere.FEW
+
+
 def test_scaled_columns_must_be_those_of_the_rows():
     problem, architecture, floor = posed(Question(2, "gaussian", True, 0.1))
     made = capacity_certificate(
@@ -249,6 +286,37 @@ def test_scaled_columns_must_be_those_of_the_rows():
     changed = made | {"evidence": raw}
     changed["seal"] = document.seal_of(changed)
     assert not check_certificate(changed, *rows).accepted
+
+
+@pytest.mark.parametrize("q", [QUESTIONS[0], QUESTIONS[3]], ids=str)
+def test_slopes_beyond_their_limit_are_refused_for_their_sums(
+    q: Question, monkeypatch: pytest.MonkeyPatch
+):
+    """With its bound restated and its seal renewed, only the sums tell the forgery."""
+    problem, architecture, floor = posed(q)
+    made = capacity_certificate(
+        problem, architecture, floor, GAUSSIAN_CONSTANT + 0.51, GAUSSIAN_CONSTANT
+    )
+    rows = problem.raw_X, problem.y, problem.held_out
+    slopes = [1.05 * s for s in made["evidence"]["slopes"]]
+    forged = made | {"evidence": made["evidence"] | {"slopes": slopes}}
+    own: list[float] = []
+
+    def recorded(*arguments: Any) -> float:
+        own.append(convex.convex_bound(*arguments))
+        return own[-1]
+
+    with monkeypatch.context() as unguarded:
+        unguarded.setattr(convex, "_check_sums", lambda *_: None)
+        unguarded.setitem(document.BOUNDS, KIND, recorded)
+        forged["seal"] = document.seal_of(forged)
+        check_certificate(forged, *rows)
+        forged["bound"] = own[0]
+        forged["seal"] = document.seal_of(forged)
+        assert check_certificate(forged, *rows).accepted
+    refusal = check_certificate(forged, *rows)
+    assert not refusal.accepted
+    assert "sums of the evidence" in refusal.reason
 
 
 # ---- the verdict

@@ -256,7 +256,8 @@ nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
               const std::vector<std::vector<double>>& slopes,
               const std::vector<std::vector<double>>& intercepts, Vector origin, Matrix axes,
               Matrix rest, Vector low, Vector high, bool exact, int wanted, int64_t limit,
-              double seconds, int32_t threads, nb::object sink, int64_t batch, nb::object ask) {
+              double seconds, int32_t threads, nb::object sink, int64_t batch, nb::object ask,
+              int64_t games_from) {
     const bool allowed = wanted == int(Wanted::patterns) && axes.shape(0) > 1;
     need(allowed || wanted == int(Wanted::count) || wanted == int(Wanted::vertices), "wanted");
     Arguments given = arguments(W, b, kinks, slopes, intercepts, origin, axes, low, high, exact,
@@ -264,6 +265,7 @@ nb::tuple box(const std::vector<Matrix>& W, const std::vector<Vector>& b,
     need(rest.shape(0) == axes.shape(0) && rest.shape(1) == axes.shape(1), "shapes of axes");
     finite(rest.data(), rest.size(), "axes");
     given.problem.domain.rest = rest.data();
+    given.problem.games_from = games_from;
     const RegionKernel* first = PELLUCID_KERNEL(instruction_set(), box_kernels);
     auto facets = [&](const RegionKernel& kernel, RegionOutput& out) {
         nb::object arrays[3] = {nb::none(), nb::none(), nb::none()};
@@ -296,7 +298,7 @@ NB_MODULE(_regions, m) {
     m.def("subdivide_box", &box, "weights"_a, "biases"_a, "kinks"_a, "slopes"_a, "intercepts"_a,
           "origin"_a, "axes"_a, "rest"_a, "low"_a, "high"_a, "exact"_a, "wanted"_a, "limit"_a,
           "seconds"_a, "threads"_a, "sink"_a.none(), "batch"_a,
-          "ask"_a.none());
+          "ask"_a.none(), "games_from"_a = GAMES_FROM);
     m.def("box_volumes", [](Matrix vertices, Offsets offsets, Words tight) {
         const size_t n = offsets.shape(0) - 1, d = vertices.shape(1);
         need(offsets.shape(0) >= 1 && d >= 1 && d <= 15 && tight.shape(0) == vertices.shape(0),

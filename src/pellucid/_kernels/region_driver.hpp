@@ -44,6 +44,10 @@ struct RegionSink {
     void* data = nullptr;
 };
 
+// Corners of a cell, from which on games (isa/box_games.hpp) tell its parts where they are cheaper than
+// vertices. 0: games tell the parts of every cell, however small, which tests ask for.
+constexpr int64_t GAMES_FROM = 256;
+
 struct RegionProblem {
     const RegionLayer* layers;
     int32_t n_layers;
@@ -55,6 +59,7 @@ struct RegionProblem {
     int64_t bytes;     // of one packed pattern
 
     RegionSink sink = {};  // with one thread
+    int64_t games_from = GAMES_FROM;
 };
 
 // too_many_facets: a cell has more than the kernel has bits for. too_deep: more cuts lie within each

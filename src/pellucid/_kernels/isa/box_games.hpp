@@ -29,19 +29,13 @@ namespace {
 
 constexpr int AT_A_TIME = 31;                   // facets that one game knows
 constexpr uint32_t WHOLE = 1u << AT_A_TIME;      // the face that is the cell itself
-#if defined(PELLUCID_ALWAYS_GAMES)               // fuzz_regions.cpp: on small cells too
-constexpr bool ALWAYS = true;
-#else
-constexpr bool ALWAYS = false;
-#endif
-constexpr int64_t FEW = ALWAYS ? 0 : 256;        // corners, below which vertices are cheaper
 constexpr int F = 2 * D;                         // floats in a vector
 
 // Whether games are cheaper than vertices: n corners, m switches, and questions that no corner answers.
 // In cycles, as measured.
 PELLUCID_INLINE bool prefer_games(int64_t n, int m, int64_t questions) {
     const double game = 2 * double(n) * (m + 2) / D + 1000;
-    return ALWAYS || double(questions) * game < double(n) * smaller(double(150 + n), 700);
+    return double(questions) * game < double(n) * smaller(double(150 + n), 700);
 }
 
 class Game {
@@ -288,14 +282,14 @@ bool Box<DIM, WORDS>::begin_game(Game& game, const Chunk<DIM>& chunk, const Cell
 // count is wanted, whether there is a part. False: not known.
 template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::play(const Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo) {
-    if (cell.n < FEW) return false;
+    if (cell.n < problem_.games_from) return false;
     const int m = __builtin_popcountll(todo);
     const uint64_t all = cut_.switches;
     const Corner<WORDS>* v = &corners_[cell.begin];
     if (!ask_corners(cell, todo)) return false;
+    if (problem_.games_from > 0 && !prefer_games(cell.n, m, open_questions())) return false;
     Game game;
-    if (!prefer_games(cell.n, m, open_questions()) || !begin_game(game, chunk, cell, todo))
-        return false;
+    if (!begin_game(game, chunk, cell, todo)) return false;
     for (uint64_t rest = cell.used.w[0]; rest;) {
         const uint64_t these = lowest(rest, AT_A_TIME);
         rest &= ~these;

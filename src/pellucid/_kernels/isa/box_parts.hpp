@@ -40,7 +40,8 @@ bool Box<DIM, WORDS>::cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t t
     } else if (!stopped_) {
         if (counts) tick(1);
         known = find_vertices(chunk, cell, todo, bare);
-        if (!known) out_->regions = regions;
+        // Where a limit ends the search, the parts counted are there: the cell has no fewer.
+        if (!known && !stopped_) out_->regions = regions;
         if (known && !counts && !stopped_) find_parts(bare);
     }
     if (known && !counts && !stopped_) visit(chunk, todo, on, parts, parts_.size - parts);

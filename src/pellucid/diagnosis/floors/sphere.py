@@ -42,10 +42,10 @@ def largest_sums(
 
 
 def _on_circle(Z: Float64[Array, "n 2"], s: Float64[Array, " n"]) -> Float64[Array, "m 2"]:
-    """Where the sum can be largest: the ends of the arcs, and its slope on each, either way."""
+    """The directions with the largest sizes, which the slopes of the arcs tell without the rows."""
     arcs = _arcs(Z[None], s, Z)
-    u = _unit(arcs.slopes[0])
-    return np.concatenate([_direction(arcs.ends[0]), u, -u])
+    values, angles = _sizes(arcs.ends[0], arcs.slopes[0])
+    return _direction(angles[np.argsort(-values, kind="stable")[:FEW]])
 
 
 def _on_sphere(Z: Float64[Array, "n 3"], s: Float64[Array, " n"]) -> Float64[Array, "m 3"]:
@@ -150,19 +150,30 @@ def _arcs(
     return _Arcs(ends, rows, slopes)
 
 
-def _best_on_circle(
-    ends: Float64[Array, " m"], g: Float64[Array, "m 2"], frame: Float64[Array, "2 3"]
-) -> tuple[float, Float64[Array, " 3"]]:
-    """The largest size of the sum on one great circle, and its direction."""
+def _sizes(
+    ends: Float64[Array, " m"], g: Float64[Array, "m 2"]
+) -> tuple[Float64[Array, " k"], Float64[Array, " k"]]:
+    """Where a sum with the slope g on each arc can be largest, and its size there.
+
+    That is |g . u| at the start of each arc, and |g| where g or -g points into its own arc; where
+    it points elsewhere, 0 stands for it.
+    """
     lengths = _Arcs(ends[None], np.zeros((1, len(ends)), int), g[None]).lengths[0]
     size, peak = np.hypot(g[:, 0], g[:, 1]), np.arctan2(g[:, 1], g[:, 0])
     values, angles = [np.abs((_direction(ends) * g).sum(axis=1))], [ends]
     for way in (peak, peak + math.pi):
         values.append(np.where((way - ends) % (2 * math.pi) <= lengths, size, 0.0))
         angles.append(way)
-    value, angle = np.concatenate(values), np.concatenate(angles)
-    best = int(value.argmax())
-    return float(value[best]), _direction(angle[best : best + 1])[0] @ frame
+    return np.concatenate(values), np.concatenate(angles)
+
+
+def _best_on_circle(
+    ends: Float64[Array, " m"], g: Float64[Array, "m 2"], frame: Float64[Array, "2 3"]
+) -> tuple[float, Float64[Array, " 3"]]:
+    """The largest size of the sum on one great circle, and its direction."""
+    values, angles = _sizes(ends, g)
+    best = int(values.argmax())
+    return float(values[best]), _direction(angles[best : best + 1])[0] @ frame
 
 
 def _unit(g: Float64[Array, "m r"]) -> Float64[Array, "m r"]:
