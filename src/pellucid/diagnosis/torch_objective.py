@@ -145,24 +145,18 @@ def _of_steps(code: Code, X: torch.Tensor, seen: Seen) -> Objective:
     if any(step.moved for step in steps):
         changed = "train_fn changes parameters between the steps of its optimizer"
         return Objective(f"{changed}: {UNKNOWN}")
-    why = f"your loss refuses the outputs of the training: {UNKNOWN}"
-    for fits in _ways(code, X, steps):
-        why = _disagreement(fits, _is_penalised(seen.looked))
-        if not why:
-            return Objective("", _is_loss(fits, seen))
-    return Objective(why)
-
-
-def _is_loss(fits: Sequence["_Fit"], seen: Seen) -> bool:
-    """Whether each step has one call of `backward`, on the loss of its rows."""
-    values = seen.loss_values
-    if len(values) != seen.steps:
-        return False
-    return all(math.isclose(values[fit.step], fit.value, rel_tol=VALUES) for fit in fits)
+    ways = list(_ways(code, X, steps))
+    if not ways:
+        return Objective(f"your loss refuses the outputs of the training: {UNKNOWN}")
+    fits = min(ways, key=lambda fits: sum(fit.rest for fit in fits))
+    other = _disagreement(fits, _is_penalised(seen.looked))
+    return Objective(other, not other and _is_loss(fits, seen))
 
 
 def _is_finite(step: Step) -> bool:
-    return all(bool(torch.isfinite(gradient).all()) for gradient in step.gradients.values())
+    """Whether there are gradients, and all numbers."""
+    finite = (bool(torch.isfinite(gradient).all()) for gradient in step.gradients.values())
+    return bool(step.gradients) and all(finite)
 
 
 @dataclass(frozen=True)
@@ -192,6 +186,14 @@ class _Fit:
     def unsure(self) -> float:
         """What the factor may be off by, of a rest that is allowed."""
         return math.sqrt(max(self.allowed(self.factor) ** 2 - self.rest**2, 0.0)) / self.of_m
+
+
+def _is_loss(fits: Sequence[_Fit], seen: Seen) -> bool:
+    """Whether each step has one call of `backward`, on the loss of its rows."""
+    values = seen.loss_values
+    if len(values) != seen.steps:
+        return False
+    return all(math.isclose(values[fit.step], fit.value, rel_tol=VALUES) for fit in fits)
 
 
 def _disagreement(fits: Sequence[_Fit], penalised: bool) -> str:
@@ -288,7 +290,7 @@ def _means(
 def _mean(code: Code, module: nn.Module, X: torch.Tensor, y: torch.Tensor, step: Step) -> _Mean:
     module.load_state_dict(step.state)
     named = dict(module.named_parameters())
-    parameters = [named[name] for name in step.gradients]
+    parameters = [named[name].requires_grad_() for name in step.gradients]
     n_parameters = sum(p.numel() for p in parameters)
     by_forward = by_row = torch.zeros(n_parameters, dtype=torch.float64)
     n, n_rows, total = 0, 0, 0.0
@@ -317,5 +319,5 @@ def _value(code: Code, outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    flat = [tensor.detach().reshape(-1).double() for tensor in tensors]
-    return torch.cat(flat) if flat else torch.zeros(0).double()
+    flat = [tensor.detach().to_dense().reshape(-1).double() for tensor in tensors]
+    return torch.cat(flat)
