@@ -115,6 +115,12 @@ def looking_on(model, X, y, optimizer, i):
     optimizer.step()
 
 
+def drawn_again(model, X, y, optimizer, i):
+    """Rows with replacement, and a step of the sum of their losses."""
+    rows = torch.randint(len(X), (len(X),))
+    step_on(summed)(model, X[rows], y[rows], optimizer, i)
+
+
 def with_closure(model, X, y, optimizer, i):
     def closure():
         optimizer.zero_grad()
@@ -153,6 +159,7 @@ def with_norm():
     [
         (training(step_on(plain), batch=7), True),
         (training(step_on(plain), DECAYED, batch=7), True),
+        (training(drawn_again), False),
         (training(step_on(plain), adam(0.02, weight_decay=0.1)), True),
         (training(step_on(plain), lambda p: torch.optim.AdamW(p, 0.02, weight_decay=0.1)), True),
         (training(step_on(summed), batch=7), False),
@@ -267,6 +274,15 @@ def four_times(model, X, y, optimizer, i):
     optimizer.step()
 
 
+def on_part(model, X, y):
+    """Rows of its own are kept for a validation."""
+    training(step_on(plain))(model, X[:25], y[:25])
+
+
+def on_part_in_batches(model, X, y):
+    training(step_on(plain), batch=10)(model, X[:25], y[:25])
+
+
 class Own(torch.optim.Optimizer):
     def __init__(self, parameters):
         super().__init__(parameters, {"lr": 0.05})
@@ -330,6 +346,8 @@ def averaged(parameters):
         (training(step_on(plain), hooked), "your SGD is no optimizer of torch's own, or has hooks"),
         (training(step_on(plain), averaged), "weight decay of your ASGD"),
         (training(step_on(plain), first_part_alone), "on some parameters alone"),
+        (on_part, "never gives your model 5 of the 30 rows"),
+        (on_part_in_batches, "never gives your model 5 of the 30 rows"),
         (twin_optimizers, "hold different parameters"),
         (lambda model, X, y: None, "makes no step of an optimizer"),
     ],

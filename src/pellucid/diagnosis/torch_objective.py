@@ -33,6 +33,8 @@ CLIPPED = 1e-4
 """Gradients whose norms are the largest one, up to this, may have been clipped to it."""
 VALUES = 1e-4
 """What the losses of a training may differ by, relative to them, from those on the same rows."""
+DRAWS, FEW = 12, 0.02
+"""Rows in batches for every row of X, after which no more than this share should be in none."""
 JITTER = 1e-3
 """Deviations of a column by which equal rows are told apart while a training is looked at."""
 NOTHING = "nothing is proved about it"
@@ -142,6 +144,12 @@ def _of_steps(code: Code, X: torch.Tensor, seen: Seen) -> Objective:
             "train_fn gives your model other rows than those of X: its objective is not the loss "
             f"on X that is told here, and {NOTHING}"
         )
+    missing = _left_out(X, seen, steps)
+    if missing:
+        return Objective(
+            f"train_fn never gives your model {missing} of the {len(X)} rows of X that it is "
+            f"called with: its objective is not the loss on X that is told here, and {NOTHING}"
+        )
     if any(step.moved for step in steps):
         changed = "train_fn changes parameters between the steps of its optimizer"
         return Objective(f"{changed}: {UNKNOWN}")
@@ -151,6 +159,17 @@ def _of_steps(code: Code, X: torch.Tensor, seen: Seen) -> Objective:
     fits = min(ways, key=lambda fits: sum(fit.rest for fit in fits))
     other = _disagreement(fits, _is_penalised(seen.looked))
     return Objective(other, not other and _is_loss(fits, seen))
+
+
+def _left_out(X: torch.Tensor, seen: Seen, steps: Sequence[Step]) -> int:
+    """How many rows are in no batch, after so many that each should have been; 0 where too few."""
+    single = set(range(len(X))) - Rows(X).repeated
+    given = [row for step in steps for forward in step.forwards for row in forward.rows]
+    given += [row for batch in seen.batches for row in batch]
+    given = [row for row in given if row in single]
+    missing = single - set(given)
+    enough = len(given) >= DRAWS * len(single) and len(missing) > FEW * len(single)
+    return len(missing) if enough else 0
 
 
 def _is_finite(step: Step) -> bool:
