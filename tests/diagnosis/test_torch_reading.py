@@ -199,6 +199,24 @@ def test_rows_are_of_every_class_and_from_end_to_end():
     assert (chosen.min(), chosen.max()) == (NUMBERS.min(), NUMBERS.max())
 
 
+@pytest.mark.parametrize(("n_units", "n"), [(1, 12), (40, 12), (500, 500)])
+def test_whole_numbers_are_all_classes_only_where_there_are_outputs_for_them(n_units: int, n: int):
+    chosen = spread_rows(torch.randperm(500), n_units)
+    assert len(chosen) == n
+
+
+def test_the_loss_of_many_whole_numbers_is_recognised_on_few_rows():
+    rows = []
+
+    def loss(outputs, y):
+        rows.append(len(y))
+        return F.mse_loss(outputs, y)
+
+    y = torch.randperm(3000)[:, None]
+    assert recognise_loss(loss, torch.zeros(256, 1), y).name == "squared error"
+    assert max(rows) == 12
+
+
 class Drawing(nn.Sequential):
     """A forward that draws a number and leaves it unused."""
 

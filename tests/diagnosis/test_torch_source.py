@@ -164,6 +164,24 @@ def test_the_decay_of_a_squared_error_is_halved():
     train = trainer(adam(0.02, weight_decay=0.1), 10, loss=MSE)
     own = ask(X, y[:, None], model_fn=lambda: mlp([3, 4, 1]), loss=MSE, train_fn=train)
     assert own.problem.penalty == pytest.approx(0.05)
+    (note,) = [note for note in own.problem.table.notes if "weight decay" in note]
+    assert "0.1" in note
+    assert "0.05" in note
+
+
+@pytest.mark.parametrize("make", [torch.optim.AdamW, torch.optim.SGD])
+def test_a_decay_is_told_as_it_is_where_it_is_apart_or_the_loss_is_a_likelihood(make):
+    X, y = sums()
+
+    def half(outputs, y):
+        return MSE(outputs, y) / 2
+
+    loss = MSE if make is torch.optim.AdamW else half
+    train = trainer(lambda p: make(p, 0.02, weight_decay=0.1), 5, loss=loss)
+    own = ask(X, y[:, None], model_fn=lambda: mlp([3, 4, 1]), loss=loss, train_fn=train)
+    assert own.problem.exact
+    assert own.source.recipe.weight_decay == pytest.approx(0.1)
+    assert not any("weight decay" in note for note in own.problem.table.notes)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -379,10 +397,11 @@ def test_equal_rows_of_different_classes_are_told_apart(smoothing):
     assert own.problem.exact is (smoothing == 0)
 
 
-def test_the_course_of_another_objective_is_not_told_as_the_loss():
+def test_the_course_of_other_numbers_is_not_told_as_the_loss():
     X, y = two_squares()
     train = minimising(lambda m, X, y: CE(m(X), y) + 100.0)
     own = ask(X, y, model_fn=lambda: mlp([2, 6, 2]), loss=CE, train_fn=train)
+    assert own.problem.exact  # a constant more has the same minima
     (run,) = own.source.runs(own.problem, [0], None)
     assert len(run.history.loss) == 2
     assert run.history.loss.max() < 10
@@ -440,6 +459,30 @@ def test_classes_that_are_floats_are_classes(own):
     problem = ask(*labels_as_floats(), **own).problem
     assert problem.classes == ("0", "1")
     assert problem.exact
+
+
+@pytest.mark.parametrize("y", [np.arange(200) % 12, np.arange(200) % 2])
+def test_numbers_that_a_loss_takes_as_floats_are_no_classes(y):
+    gaussian = nn.GaussianNLLLoss()
+
+    def loss(outputs, y):
+        return gaussian(outputs[:, 0], y, outputs[:, 1].exp())
+
+    with pytest.raises(pellucid.InvalidInput, match="2 outputs and the targets have shape"):
+        ask(two_squares()[0], y.astype(float), model_fn=lambda: mlp([2, 4, 2]), loss=loss)
+
+
+def test_a_loss_that_makes_labels_of_floats_is_one_of_classes():
+    X, y = labels_as_floats()
+    problem = ask(X, y, model_fn=lambda: mlp([2, 4, 2]), loss=lambda o, y: CE(o, y.long())).problem
+    assert problem.classes == ("0", "1")
+    assert problem.exact
+
+
+def test_labels_beyond_the_outputs_are_told_as_such():
+    X, y = labels_as_floats()
+    with pytest.raises(pellucid.InvalidInput, match="the labels go from 1 to 2"):
+        ask(X, y + 1, model_fn=lambda: mlp([2, 4, 2]), loss=CE)
 
 
 @pytest.mark.parametrize("output", [nn.ReLU6(), nn.Hardtanh(0.0, 6.0), nn.ELU(2.0)])
@@ -626,6 +669,30 @@ def test_two_softmaxes_are_proved_by_the_output_range_however_short_the_time():
     assert (v.kind, v.certainty) == ("wrong loss or output", "proved")
     assert "floors" in OWN_STAGES[: OWN_STAGES.index(v.stage) + 1]
     assert v.certificate["bound"] == pytest.approx(np.log(1 + np.exp(-1)), abs=1e-4)
+
+
+@pytest.mark.parametrize("trained_by", ["the loss", "another"])
+def test_the_output_range_proves_nothing_about_another_objective(trained_by):
+    X, y = two_squares()
+
+    def logarithm(p, y):
+        return nn.functional.nll_loss(torch.log(p), y)
+
+    train = trainer(adam(0.02), 10, loss=CE if trained_by == "the loss" else logarithm)
+    own = ask(X, y, model_fn=lambda: mlp([2, 6, 2], output=nn.Softmax(1)), loss=CE, train_fn=train)
+    assert own.problem.bounded is (trained_by == "the loss")
+
+
+def test_a_training_on_rows_of_its_own_proves_nothing():
+    X, y = two_squares()
+    rows, labels = torch.tensor(X).float(), torch.tensor(y)
+
+    def train(model, _X, _y):
+        trainer(SGD, 5, loss=CE)(model, rows, labels)
+
+    own = ask(X, y, model_fn=lambda: mlp([2, 4, 2]), loss=CE, train_fn=train)
+    assert not own.problem.exact
+    assert any("other rows than those of X" in note for note in own.problem.table.notes)
 
 
 # ---- a loss that is no likelihood

@@ -79,7 +79,7 @@ class Code:
     def run(self, seed: int) -> Trained:
         """The user's training from a seed; made once."""
         if seed not in self.runs:
-            self.runs[seed] = self.train(seed)
+            self.runs[seed] = self.train(seed, gradients=seed == self.seed)
         return self.runs[seed]
 
     def train(

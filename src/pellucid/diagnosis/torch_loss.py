@@ -111,7 +111,8 @@ def recognise_loss(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> Recogn
 
     Of `outputs` the shape of a row and the number type count.
     """
-    groups = _probes(outputs, y, y[spread_rows(y)])
+    n_units = outputs.shape[1] if outputs.ndim > 1 else 1
+    groups = _probes(outputs, y, y[spread_rows(y, n_units)])
     theirs = [_values(loss, probes) for probes in groups]
     if all(value is None for values in theirs for value in values):
         return RecognisedLoss(None)
@@ -124,15 +125,18 @@ def recognise_loss(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> Recogn
     return RecognisedLoss(None)
 
 
-def spread_rows(y: torch.Tensor) -> torch.Tensor:
-    """A few row numbers: of every class, and from the smallest target through to the largest."""
+def spread_rows(y: torch.Tensor, n_units: int = 1) -> torch.Tensor:
+    """A few row numbers: from the smallest target through to the largest, and of every class.
+
+    Targets with more values than there are outputs, and than these rows, are numbers: no classes.
+    """
     flat = y.reshape(len(y), -1)
     key = flat.argmax(1) if flat.shape[1] > 1 else flat[:, 0]
     order = torch.argsort(key, stable=True)
     places = torch.linspace(0, len(y) - 1, min(ROWS, len(y))).round().long()
     ranked = key[order]
     starts = torch.cat([ranked.new_ones(1, dtype=torch.bool), ranked[1:] != ranked[:-1]])
-    if not key.is_floating_point() or int(starts.sum()) <= ROWS:
+    if int(starts.sum()) <= max(ROWS, n_units):
         places = torch.cat([places, starts.nonzero()[:, 0]])
     return order[torch.unique(places)]
 

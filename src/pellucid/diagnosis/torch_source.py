@@ -1,6 +1,7 @@
 """`TorchSource`: a user's own PyTorch code as what a diagnosis is about."""
 
 import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,8 +31,8 @@ from .torch_code import (
 )
 from .torch_gates import in_order
 from .torch_head import Head, best_temperature, head_of, scaled_outputs, usual_loss
-from .torch_loss import Loss
-from .torch_objective import other_objective
+from .torch_loss import Loss, recognise_loss, takes
+from .torch_objective import Objective, objective_of
 from .torch_outputs import OutputKind, output_kind
 from .torch_reading import Reading, read_module
 from .torch_spy import Seen
@@ -55,8 +56,8 @@ class TorchSource:
     `searchable` says whether Pellucid's own training can search the same architecture: the module
     was read, has one activation and a bias in every layer, and nothing between outputs and loss.
     Where the loss is no likelihood, that training minimises the likelihood that is told instead.
-    `notes` says how the code was understood. `minimises_loss` is False where the training has
-    another objective than `loss`.
+    `notes` says how the code was understood, `traces_loss` whether the numbers on which the
+    training calls `backward` are those of `loss`.
     """
 
     recipe: Recipe
@@ -70,7 +71,7 @@ class TorchSource:
     own: Code
     shape: tuple[int, ...]
     shuffles: bool = True
-    minimises_loss: bool = True
+    traces_loss: bool = True
 
     def code(self, problem: Problem) -> Code:
         """The user's code with the rows of the problem."""
@@ -127,7 +128,7 @@ class TorchSource:
         end = _mean_loss(problem, network)
         family = self.own.recognised
         plain = any(abs(family.factor - c) < 1e-3 for c in PLAIN_FACTORS)
-        if self.head.exact and self.minimises_loss and len(losses) > 1 and plain:
+        if self.head.exact and self.traces_loss and len(losses) > 1 and plain:
             values = losses / family.factor
             if problem.classes is None:
                 values = GAUSSIAN_CONSTANT + values / 2
@@ -182,7 +183,7 @@ def torch_question(
     whole = Code(fn, loss, train_fn, X, rows.y, X, rows.y, seed, given)
     _check_inputs(whole, rows)
     kind = output_kind(whole)
-    rows = replace(rows, y=_labels(rows.y, kind.n_units))
+    rows = replace(rows, y=_labels(whole, kind.n_units))
     whole.y = whole.y_new = rows.y
     ours = loss is None
     if loss is None:
@@ -199,10 +200,14 @@ def torch_question(
     )
     reading = own.reading
     recipe, activation = _recipe(own, reading)
-    recipe = replace(recipe, weight_decay=_decay(recipe.weight_decay, own))
+    coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
+    seen_decay = recipe.weight_decay
+    if coupled:
+        recipe = replace(recipe, weight_decay=_decay(seen_decay, own))
     plain = any(abs(own.recognised.factor - c) < 1e-3 for c in PLAIN_FACTORS)
     counted = plain and not any(n.norm or n.before for n in reading.layers)  # folded otherwise
-    other = other_objective(own) if head.exact else ""
+    objective = objective_of(own) if head.exact or head.bounded else Objective("")
+    other = objective.other
     proper = head.exact and reading.exact_shape and not other
     exact = proper and (counted or not recipe.weight_decay)
     source = TorchSource(
@@ -211,15 +216,18 @@ def torch_question(
         repeats=not given,
         activation=activation,
         searchable=head.output == "identity" and reading.exact_shape,
-        notes=_notes(own, reading, head) + ((other,) if other else ()),
+        notes=(
+            *_notes(own, reading, head),
+            *_about_decay(seen_decay, recipe.weight_decay),
+            *((other,) if other else ()),
+        ),
         head=head,
         kind=kind,
         own=own,
         shape=rows.shape,
         shuffles=given or train_fn is None or not in_order(own),
-        minimises_loss=not other,
+        traces_loss=objective.is_loss,
     )
-    coupled = OPTIMIZERS[recipe.optimizer].coupled_decay
     noted = replace(problem.table, notes=(*problem.table.notes, *source.notes))
     return (
         replace(
@@ -228,7 +236,7 @@ def torch_question(
             penalty=recipe.weight_decay if coupled and exact else 0.0,
             output=head.output,
             exact=exact,
-            bounded=head.bounded and reading.network is not None,
+            bounded=head.bounded and reading.network is not None and not other,
             likelihood=LIKELIHOODS["bernoulli"] if head.single else problem.likelihood,
         ),
         source,
@@ -290,12 +298,24 @@ def _flat(y: Any) -> Any:
     return y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
 
 
-def _labels(y: torch.Tensor, n_units: int) -> torch.Tensor:
-    """Classes written as 0.0, 1.0, ... as whole numbers, where there are several outputs."""
+def _labels(code: Code, n_units: int) -> torch.Tensor:
+    """Classes written as 0.0, 1.0, ... as whole numbers, where there are several outputs.
+
+    They are classes where the loss takes no such floats, or is one of classes all the same;
+    without a loss, where each is the number of an output.
+    """
+    y = code.y
     if n_units < 2 or not y.is_floating_point() or y.numel() != len(y):
         return y
-    whole = bool((y >= 0).all()) and bool((y == y.round()).all())
-    return y.to(torch.int64) if whole else y
+    labels = y.to(torch.int64)
+    if not bool((labels == y).all()) or labels.min() < 0:
+        return y
+    if code.loss is None:
+        return labels if labels.max() < n_units else y
+    if not takes(code.loss, code.outputs, y[: len(code.outputs)]):
+        return labels
+    family = recognise_loss(code.loss, code.outputs, labels).family
+    return labels if family is not None and family.likelihood == "categorical" else y
 
 
 def _fitting(rows: _Rows, code: Code, ours: bool) -> torch.Tensor:
@@ -404,6 +424,16 @@ def _decay(decay: float, code: Code) -> float:
     family = code.recognised.family
     c = code.recognised.factor * (2.0 if family and family.likelihood == "gaussian" else 1.0)
     return decay / c
+
+
+def _about_decay(seen: float, told: float) -> tuple[str, ...]:
+    """The decay that is told beside the user's own number, where they differ."""
+    if math.isclose(seen, told, rel_tol=1e-3):
+        return ()
+    return (
+        f"your weight decay of {seen:g} is told as {told:g}, because your loss is {seen / told:g} "
+        "times the one that is told here: the two sums have the same minima",
+    )
 
 
 def _notes(code: Code, reading: Reading, head: Head) -> tuple[str, ...]:

@@ -22,11 +22,10 @@ from torch.optim.optimizer import (
 from torch.overrides import TorchFunctionMode
 
 from .._shapes import Array
+from .torch_steps import Looked, Rows, kind_of, looking
 
 MOST_BATCHES = 64
 """Batches whose rows are looked up."""
-MOST_CALLS = 3
-"""Calls of `backward` that are kept with the batch and the outputs before them."""
 SNAPSHOTS = 1.15
 """The parameters are kept at steps that grow by this factor."""
 
@@ -35,35 +34,23 @@ class Enough(BaseException):
     """Ends a training that was only looked at; no user's `except Exception` catches it."""
 
 
-@dataclass(frozen=True)
-class Called:
-    """A number that `backward` was called on, and the last forward before it."""
-
-    batch: torch.Tensor
-    outputs: torch.Tensor
-    value: float
-
-
 @dataclass
 class Seen:
     """What one training did. `batches` are row numbers of the first batches, as far as found.
 
-    `decays` are the weight decays of all groups of parameters; `called` are the first numbers that
-    `backward` was called on.
+    `looked` holds the steps that were looked at, where gradients were asked for.
     """
 
     steps: int = 0
     optimizer: str = ""
     settings: dict[str, float] = field(default_factory=dict)
-    decays: set[float] = field(default_factory=set)
     optimised: set[int] = field(default_factory=set)
     sizes: list[int] = field(default_factory=list)
     batches: list[tuple[int, ...]] = field(default_factory=list)
     training_modes: set[bool] = field(default_factory=set)
     broadcasts: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
     losses: list[torch.Tensor] = field(default_factory=list)
-    called: list[Called] = field(default_factory=list)
-    forwarded: tuple[torch.Tensor, torch.Tensor] | None = None
+    looked: Looked = field(default_factory=Looked)
     last_finite: dict[str, torch.Tensor] | None = None
 
     @property
@@ -92,14 +79,15 @@ def spying(
     *,
     steps: int | None = None,
     closely: bool = False,
+    gradients: bool = False,
     rate: float = 1.0,
     more: Sequence[str] = (),
 ) -> Iterator[Seen]:
     """Watch what happens to `module` in this block; end it after `steps` updates, if given.
 
-    `closely` also looks at the shapes inside every loss. `rate` multiplies the learning rate of
-    every step, whatever a schedule sets it to, and `more` names parameters that are added to the
-    first optimizer.
+    `closely` also looks at the shapes inside every loss, `gradients` at what some steps of the
+    optimizer are given. `rate` multiplies the learning rate of every step, whatever a schedule sets
+    it to, and `more` names parameters that are added to the first optimizer.
     """
     seen = Seen()
     rows = Rows(X)
@@ -115,17 +103,11 @@ def spying(
             if len(seen.batches) < MOST_BATCHES:
                 seen.batches.append(rows.find(batch))
 
-    def after_forward(part: nn.Module, arguments: tuple[Any, ...], out: Any) -> None:
-        wanted = torch.is_grad_enabled() and len(seen.called) < MOST_CALLS
-        if wanted and arguments and all(_is_rows(v) for v in (arguments[0], out)):
-            seen.forwarded = arguments[0].detach().cpu().clone(), out.detach().cpu().clone()
-
     def before(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if seen.steps == 0 and not seen.optimizer:
             _describe(seen, optimizer)
         if id(optimizer) not in known:
             known[id(optimizer)] = optimizer
-            seen.decays |= {float(g.get("weight_decay", 0.0)) for g in optimizer.param_groups}
             if more and len(known) == 1:
                 held = {id(p) for group in optimizer.param_groups for p in group["params"]}
                 named = dict(module.named_parameters())
@@ -153,13 +135,14 @@ def spying(
         warnings.simplefilter("ignore")  # those of the user's own code
         hooks = (
             module.register_forward_pre_hook(forward),
-            module.register_forward_hook(after_forward),
             register_optimizer_step_pre_hook(before),
             register_optimizer_step_post_hook(after),
         )
         for hook in hooks:
             stack.callback(hook.remove)
         stack.enter_context(_losses_noted(seen))
+        if gradients:
+            seen.looked = stack.enter_context(looking(module, rows))
         if closely:
             stack.enter_context(_ShapesSeen(seen))
         with suppress(Enough):
@@ -174,9 +157,6 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
     def backward(self: torch.Tensor, *arguments: Any, **more: Any) -> Any:
         if self.numel() == 1 and len(seen.losses) < 1_000_000:
             seen.losses.append(self.detach().reshape(()))
-            if seen.forwarded is not None:
-                seen.called.append(Called(*seen.forwarded, float(self.detach())))
-                seen.forwarded = None
         return original(self, *arguments, **more)
 
     torch.Tensor.backward = backward
@@ -184,10 +164,6 @@ def _losses_noted(seen: Seen) -> Iterator[None]:
         yield
     finally:
         torch.Tensor.backward = original
-
-
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.ndim > 0
 
 
 def _scale_rates(optimizer: torch.optim.Optimizer, rate: float) -> list[tuple[dict[str, Any], Any]]:
@@ -199,7 +175,7 @@ def _scale_rates(optimizer: torch.optim.Optimizer, rate: float) -> list[tuple[di
 
 
 def _describe(seen: Seen, optimizer: torch.optim.Optimizer) -> None:
-    seen.optimizer = type(optimizer).__name__
+    seen.optimizer = kind_of(optimizer, optimizer.param_groups[0])
     for name in ("lr", "momentum", "weight_decay"):
         values = {float(group.get(name, 0.0)) for group in optimizer.param_groups}
         if len(values) == 1:
@@ -210,24 +186,6 @@ def _keep_if_finite(seen: Seen, module: nn.Module) -> None:
     state = {k: v.detach().clone() for k, v in module.state_dict().items()}
     if all(bool(torch.isfinite(v).all()) for v in state.values() if v.is_floating_point()):
         seen.last_finite = state
-
-
-class Rows:
-    """Finds rows of a tensor by their bytes; a row that occurs twice has no number."""
-
-    def __init__(self, X: torch.Tensor):
-        self.dtype = X.dtype
-        self.known: dict[bytes, int] = {}
-        for i, row in enumerate(X.detach().cpu().numpy()):
-            key = row.tobytes()
-            self.known[key] = -1 if key in self.known else i
-
-    def find(self, batch: torch.Tensor) -> tuple[int, ...]:
-        """The number of each row, -1 where it has none."""
-        if batch.dtype != self.dtype:
-            batch = batch.to(self.dtype)
-        rows = batch.detach().cpu().numpy()
-        return tuple(self.known.get(row.tobytes(), -1) for row in rows)
 
 
 class _ShapesSeen(TorchFunctionMode):
