@@ -3,7 +3,7 @@
 import copy
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -89,6 +89,29 @@ def own_copy(module: nn.Module) -> nn.Module:
             for key in [k for k, hook in hooks.items() if not _of_torch(hook)]:
                 del hooks[key]
     return twin
+
+
+def is_finite(tensor: torch.Tensor) -> bool:
+    """Whether all stored numbers are finite; those of a sparse tensor are its values."""
+    return bool(torch.isfinite(stored(tensor)).all())
+
+
+def are_finite(tensors: Iterable[torch.Tensor]) -> bool:
+    """Whether all of them are finite; whole numbers are."""
+    return all(is_finite(tensor) for tensor in tensors if tensor.is_floating_point())
+
+
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers that a tensor of any layout stores, without their places."""
+    values = tensor.detach()
+    if values.layout == torch.sparse_coo:
+        return values.coalesce().values()
+    return values if values.layout == torch.strided else values.values()
+
+
+def device_type(module: nn.Module) -> str:
+    """Where the parameters are, "cpu" if there are none."""
+    return next((p.device.type for p in module.parameters()), "cpu")
 
 
 def in_float64(module: nn.Module) -> nn.Module:

@@ -5,6 +5,7 @@ the gradient says, for activations that are modules and for those that are calls
 gates, residual sums) are left alone: there a zero or a saturated output is no fault.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,23 +32,61 @@ class Units:
     mask: torch.Tensor
     rows: int
 
+    @property
+    def share(self) -> float:
+        """The share of the units that were so."""
+        return float(self.mask.double().mean())
+
     def also(self, other: "Units") -> "Units":
         """The same units on the rows of both."""
         return Units(self.state, self.mask & other.mask, self.rows + other.rows)
+
+
+class Lasting:
+    """What the units of a layer were in its measurements, kept in the width of one of them."""
+
+    def __init__(self, first: Units):
+        self._state = first.state
+        self._rows = [first.rows]
+        self._otherwise = (~first.mask).long()  # each unit's last measurement, from 1, if not so
+
+    def add(self, units: Units) -> "Lasting":
+        """With one more measurement; those of another kind begin anew."""
+        if units.state != self._state or units.mask.shape != self._otherwise.shape:
+            return Lasting(units)
+        self._rows.append(units.rows)
+        self._otherwise = torch.where(units.mask, self._otherwise, len(self._rows))
+        return self
+
+    def in_the_last(self, measurements: int, rows: int) -> tuple[int, Units] | None:
+        """How many measurements the last half is, and the units that were so in all of them.
+
+        At least so many measurements count; None where they are missing, or have too few rows.
+        """
+        n = max(measurements, math.ceil(len(self._rows) / 2))
+        if len(self._rows) < n or sum(self._rows[-n:]) < rows:
+            return None
+        mask = self._otherwise <= len(self._rows) - n
+        return n, Units(self._state, mask, sum(self._rows[-n:]))
 
 
 class UnitsSeen:
     """Looks at the forwards of a model between `begin` and `end`.
 
     The hooks are those of torch for all modules, so that none is in the model or in its copies.
+    `failed` is called with what goes wrong in them. Code that is compiled is not looked at.
     """
 
-    def __init__(self, model: nn.Module):
+    def __init__(self, model: nn.Module, failed: Callable[[Exception], None]):
         self._names = {id(m): name for name, m in model.named_modules()}
+        self._failed = failed
         self._handles: list[Any] = []
         self._seen: dict[str, Units] = {}
+        self._forget()
+
+    def _forget(self) -> None:
         self._made: dict[Any, nn.Linear] = {}  # node of the graph -> layer whose output it made
-        self._outputs: dict[Any, torch.Tensor] = {}  # node of the graph -> output of an activation
+        self._behind: dict[Any, tuple[str, Units]] = {}  # node of an activation -> its units
 
     def begin(self) -> None:
         """Look at every forward from here on."""
@@ -61,41 +100,60 @@ class UnitsSeen:
         for handle in self._handles:
             handle.remove()
         seen = self._seen
-        self._handles, self._seen, self._made, self._outputs = [], {}, {}, {}
+        self._handles, self._seen = [], {}
+        self._forget()
         return seen
 
     def _leaves(self, module: nn.Module, _: Any, output: Any) -> None:
+        if _is_compiling() or id(module) not in self._names:
+            return
+        try:
+            self._note_output(module, output)
+        except Exception as error:  # of somebody's own tensors
+            self._failed(error)
+
+    def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        name = None if _is_compiling() else self._names.get(id(module))
+        if name == "":
+            self._forget()  # nothing of the forward before is held
+        if name is None or not isinstance(module, nn.Linear) or not arguments:
+            return
+        try:
+            self._note_units(arguments[0])
+        except Exception as error:  # of somebody's own tensors
+            self._failed(error)
+
+    def _note_output(self, module: nn.Module, output: Any) -> None:
         node = getattr(output, "grad_fn", None)
-        if node is None or id(module) not in self._names:
+        if node is None:
             return
         if isinstance(module, nn.Linear):
             self._made[node] = module
         elif node.name() in _ACTIVATIONS:
-            self._outputs[node] = output
-
-    def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        if isinstance(module, nn.Linear) and id(module) in self._names and arguments:
-            found = self._units_behind(arguments[0])
+            found = self._units(node, output)
             if found is not None:
-                name, units = found
-                earlier = self._seen.get(name)
-                self._seen[name] = units if earlier is None else earlier.also(units)
+                self._behind[node] = found
 
-    def _units_behind(self, h: Any) -> tuple[str, Units] | None:
-        """The hidden layer that `h` comes from, and its units: h <- activation <- layer."""
+    def _note_units(self, h: Any) -> None:
+        """Note the hidden layer that `h` comes from, and its units: h <- activation <- layer."""
         start = getattr(h, "grad_fn", None)
         node = self._skipped(start)
         if node is None or node.name() not in _ACTIVATIONS:
+            return
+        found = self._behind.get(node)
+        if found is None and (node is start or _ACTIVATIONS[node.name()][0] == "inactive"):
+            found = self._units(node, h)  # dropout keeps a zero
+        if found is not None:
+            name, units = found
+            earlier = self._seen.get(name)
+            self._seen[name] = units if earlier is None else earlier.also(units)
+
+    def _units(self, node: Any, values: torch.Tensor) -> tuple[str, Units] | None:
+        """The layer whose outputs the activation got, and its units in the activation's values."""
+        layer = self._made.get(self._skipped(node.next_functions[0][0]))
+        if layer is None or values.ndim < 2 or values.shape[-1] != layer.out_features:
             return None
         state, is_so = _ACTIVATIONS[node.name()]
-        values = self._outputs.get(node)
-        if values is None and (node is start or state == "inactive"):  # dropout keeps a zero
-            values = h
-        layer = self._made.get(self._skipped(node.next_functions[0][0]))
-        if layer is None or values is None or values.ndim < 2:
-            return None
-        if values.shape[-1] != layer.out_features:
-            return None
         rows = values.detach().reshape(-1, layer.out_features)
         return self._names[id(layer)], Units(state, is_so(rows).all(0), len(rows))
 
@@ -128,3 +186,4 @@ _PASSED = _NORMALISED | {
     "UnsafeViewBackward0",
     "ViewBackward0",
 }
+_is_compiling = torch.compiler.is_compiling

@@ -1,0 +1,155 @@
+"""What an update does to each layer: norms of its gradient, its move and its parameters."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+
+from .torch_state import stored
+from .torch_units import Units
+
+
+@dataclass(frozen=True)
+class LayerMeasurement:
+    """One layer at one step: norms over its weights and biases, shares of its units.
+
+    `dead` and `saturated` are 0 where the layer's units were not looked at: those of the output,
+    and those that go into no other layer by an activation alone.
+    """
+
+    step: int
+    layer: str
+    gradient_norm: float
+    update_ratio: float
+    dead: float
+    saturated: float
+
+
+class Layers:
+    """The layers of `model` that have a weight matrix, and the `rows` measured of them.
+
+    Only parameters that the optimizer moves are copied, from `before` its update to `after` it.
+    """
+
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer):
+        self.rows: list[LayerMeasurement] = []
+        self.moved_elsewhere: set[str] = set()
+        self.left_out: dict[str, int] = {}  # layers that the optimizer lacks: their bits, summed up
+        self._model, self._optimizer = model, optimizer
+        self._parts = _with_weights(model)
+        self._old: dict[int, torch.Tensor] | None = None
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    @property
+    def names(self) -> list[str]:
+        """Their names in the model."""
+        return list(self._parts)
+
+    def label(self, name: str) -> str:
+        """What a layer is called; a model that is one layer, by its kind."""
+        return name or type(self._parts[name]).__name__
+
+    @property
+    def trained(self) -> dict[str, nn.Parameter]:
+        """The model's parameters that the optimizer moves, with their names."""
+        held = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
+        named = self._model.named_parameters()
+        return {n: p for n, p in named if p.requires_grad and id(p) in held and not is_lazy(p)}
+
+    def before(self) -> None:
+        """Copy what the next update will move."""
+        self._parts = _with_weights(self._model)  # lazy ones have got theirs by now
+        moved = {id(p) for p in self.trained.values()}
+        self._old = {}
+        for name, part in self._parts.items():
+            own = _own(part)
+            self._old |= {id(p): p.detach().clone() for p in own if id(p) in moved}
+            if any(p.requires_grad for p in own) and not any(id(p) in moved for p in own):
+                bits = sum(map(_bits, own))
+                if self.left_out.setdefault(name, bits) != bits:
+                    self.moved_elsewhere.add(name)
+                self.left_out[name] = bits
+
+    def after(self, step: int, units: dict[str, Units]) -> bool:
+        """Add a row for each layer; whether all that is trained is finite beyond doubt."""
+        old, self._old = self._old or {}, None
+        parts = [_own(part) for part in self._parts.values()]
+        moved = [[p for p in part if id(p) in old] for part in parts]
+        now, before = _flat(moved), [old[id(p)] for part in moved for p in part]
+        differences = iter(_all_differences(now, before) if now else [])
+        moves = [[next(differences) for _ in part] for part in moved]
+        gradients = [[stored(p.grad) for p in part if p.grad is not None] for part in parts]
+        sizes = [
+            [old.get(id(p), p) for p in part] if is_moved else []
+            for part, is_moved in zip(parts, moved, strict=True)
+        ]
+        others = [p for p in self.trained.values() if id(p) not in old]
+        norms = _norms([*gradients, *moves, *sizes, others])
+        n = len(parts)
+        for i, name in enumerate(self._parts):
+            self.rows.append(self._row(step, name, *norms[i : 3 * n : n], units.get(name)))
+        return all(map(math.isfinite, norms[n:]))
+
+    def _row(
+        self, step: int, name: str, gradient: float, move: float, size: float, units: Units | None
+    ) -> LayerMeasurement:
+        share = 0.0 if units is None else units.share
+        state = "" if units is None else units.state
+        return LayerMeasurement(
+            step=step,
+            layer=self.label(name),
+            gradient_norm=gradient,
+            update_ratio=move / size if size > 0 else (math.inf if move else 0.0),
+            dead=share if state == "inactive" else 0.0,
+            saturated=share if state == "saturated" else 0.0,
+        )
+
+
+def _with_weights(model: nn.Module) -> dict[str, nn.Module]:
+    """The parts that have a weight matrix of their own, of numbers that can be trained."""
+    matrices = {}
+    for name, part in model.named_modules():
+        weight = dict(part.named_parameters(recurse=False)).get("weight")
+        if weight is not None and not is_lazy(weight) and weight.ndim == 2 and _is_real(weight):
+            matrices[name] = part
+    return matrices
+
+
+def _own(part: nn.Module) -> list[nn.Parameter]:
+    return [p for p in part.parameters(recurse=False) if _is_real(p)]
+
+
+def _is_real(parameter: nn.Parameter) -> bool:
+    """Whether it holds numbers that have a norm; those of a byte are quantised ones."""
+    is_number = parameter.is_floating_point() or parameter.is_complex()
+    return is_number and parameter.element_size() > 1
+
+
+def _bits(parameter: nn.Parameter) -> int:
+    """All stored bits, added up as whole numbers: another sum means other numbers."""
+    values = parameter.detach()
+    values = torch.view_as_real(values) if values.is_complex() else values
+    return int(values.view(_WHOLE[values.element_size()]).sum(dtype=torch.int64))
+
+
+def _flat(groups: list[Any]) -> list[torch.Tensor]:
+    return [tensor.detach() for group in groups for tensor in group]
+
+
+def _norms(groups: list[list[torch.Tensor]]) -> list[float]:
+    """Euclid's norm of each group; one call and, on one device, one wait for all of them."""
+    flat = _flat(groups)
+    norms = _all_norms(flat) if flat else []
+    is_one_device = len({norm.device for norm in norms}) == 1
+    values = iter(torch.stack(norms).tolist() if is_one_device else map(float, norms))
+    return [math.hypot(*(next(values) for _ in group)) for group in groups]
+
+
+_WHOLE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+_all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make
+_all_differences: Any = vars(torch)["_foreach_sub"]
