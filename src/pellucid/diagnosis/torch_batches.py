@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,8 @@ class Batches:
         self.asks_autocast = True  # at the next forward
         self._model, self._gradient = model, gradient
         self._device = device_type(model)
+        self._around: Callable[[], Any] | None = None
+        self._open = ExitStack()
         self._call: _Call | None = None
         self._handle: Any = None
         self._before: deque[tuple[int, Any, Any, int, Any]] = deque(maxlen=1)
@@ -92,8 +94,19 @@ class Batches:
             self._call = _Call(self._model, self)
             vars(self._model)[_SLOT] = self._call
 
+    def run_inside(self, around: Callable[[], Any] | None) -> None:
+        """Have every forward from here on run inside `around()`; None for no longer.
+
+        Where hooks note the forwards, all that runs until then is inside.
+        """
+        self._around = around
+        self._open.close()
+        if around is not None and self._call is None:
+            self._open.enter_context(around())
+
     def end(self) -> None:
         """Leave the model as it was, and let go of the batches."""
+        self.run_inside(None)
         if self._handle is not None:
             self._handle.remove()
         if self._call is not None:
@@ -138,31 +151,43 @@ class Batches:
             return []
         return [Batch(noted.arguments, noted.named, self.arrived)]
 
-    @property
-    def before(self) -> list[tuple[int, list[Batch]]]:
-        """The last steps and the same of their batches, the oldest step first."""
-        steps = [*self._before, (0, self._first, self._rest, 0, None)]
-        in_memory = Counter(
-            pointer
-            for _, first, rest, *_ in steps
-            for pointer in {p for one in (first, *rest) if one is not None for p in _pointers(one)}
-        )
-        return [
-            (step, _batches(first, rest, n_rest, in_memory))
+    def before(self, now: int) -> dict[int, list[Batch]]:
+        """The last steps and the same of their batches, the oldest first; `now` is this step."""
+        steps = [*self._before, (now, self._first, self._rest, 0, None)]
+        given = {
+            (step, pointer)
+            for step, first, rest, *_ in steps
+            for one in (first, *rest)
+            if one is not None
+            for pointer in _pointers(one)
+        }
+        in_memory = Counter(pointer for _, pointer in given)
+        return {
+            step: _batches(first, rest, n_rest, in_memory)
             for step, first, rest, n_rest, skipped in self._before
             if skipped is None or not bool(skipped)
-        ]
+        }
 
     def note(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Noted | None:
-        """A forward is called; what is noted of it is given back if its output is to be watched."""
+        """A forward is called; what is noted of it is given back if more is to be seen of it."""
         if not _is_grad_enabled():
             return None
         if self.asks_autocast:
             self._ask_autocast()
         if self._first is None:
             self._first = noted = _Noted(arguments, named)
-            return noted if self._are_several else None
+            return None if self._around is None and not self._are_several else noted
         return self._one_more(_Noted(arguments, named))
+
+    def run(self, noted: _Noted, inner: Callable[..., Any]) -> Any:
+        """The output of a forward, of which `noted` will tell whether `backward` came through."""
+        with nullcontext() if self._around is None else self._around():
+            output = inner(*noted.arguments, **noted.named)
+        for tensor in tensors(output):
+            if tensor.grad_fn is not None:
+                noted.reached = False
+                tensor.grad_fn.register_prehook(noted.passed)
+        return output
 
     def _one_more(self, noted: _Noted) -> _Noted | None:
         self._are_several = True
@@ -189,8 +214,9 @@ class _Call:
     def __init__(self, model: nn.Module, batches: Batches):
         self._model = model
         self._note: Callable[..., _Noted | None] = batches.note
-        self._had = vars(model).get(_SLOT)
-        self._inner = self._had or model._call_impl
+        self._run = batches.run
+        self.had = vars(model).get(_SLOT)
+        self._inner = self.had or model._call_impl
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if _is_compiling():
@@ -198,22 +224,17 @@ class _Call:
         noted = self._note(arguments, named)
         if noted is None:
             return self._inner(*arguments, **named)
-        output = self._inner(*arguments, **named)
-        for tensor in tensors(output):
-            if tensor.grad_fn is not None:
-                noted.reached = False
-                tensor.grad_fn.register_prehook(noted.passed)
-        return output
+        return self._run(noted, self._inner)
 
     def take_away(self) -> None:
         """Put back what was there; where another call came on top, only stop noting."""
         slots = vars(self._model)
         if slots.get(_SLOT) is not self:
             self._note = _nothing
-        elif self._had is None:
+        elif self.had is None:
             del slots[_SLOT]
         else:
-            slots[_SLOT] = self._had
+            slots[_SLOT] = self.had
 
     def __reduce__(self) -> Any:
         """A model with its own way of being copied gets None: no compiled call."""
@@ -233,6 +254,14 @@ class _Hook:
     def __reduce__(self) -> Any:
         """A copy gets a function of Python's own that takes anything and does nothing."""
         return getattr, (nullcontext(), "__exit__")
+
+
+def is_compiled(module: nn.Module) -> bool:
+    """Whether `torch.compile` made it, or its call."""
+    call = vars(module).get(_SLOT)
+    while isinstance(call, _Call):
+        call = call.had
+    return call is not None or hasattr(module, "_orig_mod")
 
 
 def tensors(value: Any) -> Iterator[torch.Tensor]:

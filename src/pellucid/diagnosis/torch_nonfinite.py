@@ -58,12 +58,13 @@ class _Forward:
 
 @dataclass(frozen=True)
 class Looks:
-    """What is known of the updates up to `last`, whose parameters are the present ones.
+    """What is known in `step` of the updates up to `last`, whose parameters are the present ones.
 
     Before the update of `finite` all parameters were seen to be finite. At `clean` the gradient of
     the parameter `probe` was, which says as much of those parameters that it depends on.
     """
 
+    step: int
     last: int
     finite: int
     clean: int
@@ -71,12 +72,13 @@ class Looks:
 
 
 def locate(
-    step: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], looks: Looks
+    model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], looks: Looks
 ) -> FirstNonFinite:
-    """Where it began, called before the update of `step`, when a gradient is not finite.
+    """Where it began, called before the update of a step, when a gradient is not finite.
 
     `trained` are the parameters that the optimizer holds.
     """
+    step = looks.step
     spoiled = in_an_update(model, batches, trained, looks)
     if spoiled is not None:
         return spoiled
@@ -115,7 +117,7 @@ def in_an_update(
     layers = list(dict.fromkeys(_layer(n) for n, p in trained.items() if not is_finite(p)))
     if not layers:
         return None
-    kept = dict(batches.before)
+    kept = batches.before(looks.step)
     updates = _since(looks.finite, looks.last)
     is_narrow = looks.clean > looks.finite and _would_show(model, layers, batches, looks)
     if is_narrow:
@@ -185,8 +187,8 @@ def _would_show(model: nn.Module, layers: list[str], batches: Batches, looks: Lo
     loss that adds up squares. A layer that has its own loss, or is used in other steps only, does
     not show.
     """
-    before = batches.before
-    given = dict(before).get(looks.clean) or batches.now or (before[-1][1] if before else [])
+    kept = batches.before(looks.step)
+    given = kept.get(looks.clean) or batches.now or [b for one in kept.values() for b in one][-1:]
     return len(layers) <= MOST_TRIED and all(
         any(_shows(model, layer, batch, batches.autocast, looks.probe) for batch in given)
         for layer in layers

@@ -6,7 +6,8 @@ gates, residual sums) are left alone: there a zero or a saturated output is no f
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
 )
+
+from .torch_batches import is_compiled
 
 FLAT = 0.01
 """A slope below this share of the steepest counts as saturated."""
@@ -71,15 +74,17 @@ class Lasting:
 
 
 class UnitsSeen:
-    """Looks at the forwards of a model between `begin` and `end`.
+    """Looks at the forwards of a model that run inside `looking`.
 
     The hooks are those of torch for all modules, so that none is in the model or in its copies.
-    `failed` is called with what goes wrong in them. Code that is compiled is not looked at.
+    `failed` is called with what goes wrong in them. They stay away from a model that is compiled,
+    which they would have compiled again.
     """
 
     def __init__(self, model: nn.Module, failed: Callable[[Exception], None]):
         self._names = {id(m): name for name, m in model.named_modules()}
         self._failed = failed
+        self._is_compiled = any(map(is_compiled, model.modules()))
         self._handles: list[Any] = []
         self._seen: dict[str, Units] = {}
         self._forget()
@@ -88,20 +93,27 @@ class UnitsSeen:
         self._made: dict[Any, nn.Linear] = {}  # node of the graph -> layer whose output it made
         self._behind: dict[Any, tuple[str, Units]] = {}  # node of an activation -> its units
 
-    def begin(self) -> None:
-        """Look at every forward from here on."""
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Look at what runs inside, and hold nothing of it afterwards but what was seen."""
+        if self._handles or self._is_compiled:
+            yield
+            return
         self._handles = [
             register_module_forward_pre_hook(self._enters),
             register_module_forward_hook(self._leaves),
         ]
+        try:
+            yield
+        finally:
+            for handle in self._handles:
+                handle.remove()
+            self._handles = []
+            self._forget()
 
     def end(self) -> dict[str, Units]:
-        """What was seen of each hidden layer since `begin`."""
-        for handle in self._handles:
-            handle.remove()
-        seen = self._seen
-        self._handles, self._seen = [], {}
-        self._forget()
+        """What was seen of each hidden layer since the last `end`."""
+        seen, self._seen = self._seen, {}
         return seen
 
     def _leaves(self, module: nn.Module, _: Any, output: Any) -> None:
@@ -113,10 +125,9 @@ class UnitsSeen:
             self._failed(error)
 
     def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        name = None if _is_compiling() else self._names.get(id(module))
-        if name == "":
-            self._forget()  # nothing of the forward before is held
-        if name is None or not isinstance(module, nn.Linear) or not arguments:
+        if _is_compiling() or not isinstance(module, nn.Linear):
+            return
+        if id(module) not in self._names or not arguments:
             return
         try:
             self._note_units(arguments[0])

@@ -100,7 +100,7 @@ class Watch:
         self._batches.begin()
         self._next_look = math.inf if self._failure else self.steps + 1
         if (self.steps + 1) % self.interval == 0 and not self._failure:
-            self._units.begin()
+            self._batches.run_inside(self._units.looking)
         return self
 
     def __exit__(self, kind: Any, error: Any, _: Any) -> None:
@@ -115,7 +115,6 @@ class Watch:
         except Exception as failure:  # of somebody's own tensors or modules
             self._fails(failure)
         finally:
-            self._units.end()
             self._batches.end()
         self.measurements = tuple(self._layers.rows)
         with nullcontext() if kind is None else suppress(PellucidWarning):
@@ -140,7 +139,6 @@ class Watch:
                 f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             )
         self._next_look = math.inf
-        self._units.end()
         self._batches.end()
 
     # ---- every step: a count and its batch; a few microseconds more where it is looked at
@@ -172,7 +170,7 @@ class Watch:
         if place == 0:
             self._measure()
         if place == self.interval - 1:
-            self._units.begin()
+            self._batches.run_inside(self._units.looking)
             self._batches.asks_autocast = True
         every = self._pace.every if changed is None and place else 1
         self._next_look = self.steps + max(1, min(every, self.interval - 1 - place))
@@ -281,21 +279,21 @@ class Watch:
             return
         self.first_nonfinite = FirstNonFinite(self.steps, "", "gradient")  # if no more can be said
         trained = self._trained_at_start() if last else self._layers.trained
-        self.first_nonfinite = locate(
-            self.steps, self._model, self._batches, trained, self._looks(last)
-        )
+        looks = self._looks(self.steps, last)
+        self.first_nonfinite = locate(self._model, self._batches, trained, looks)
 
     def _in_an_update(self) -> FirstNonFinite | None:
-        trained, looks = self._trained_at_start(), self._looks(self.steps)
+        trained, looks = self._trained_at_start(), self._looks(self.steps + 1, self.steps)
         return in_an_update(self._model, self._batches, trained, looks)
 
-    def _looks(self, last: int) -> Looks:
+    def _looks(self, step: int, last: int) -> Looks:
         names = {id(p): name for name, p in self._model.named_parameters()}
-        return Looks(last, self._finite, self._clean, names.get(id(self._clean_of)))
+        return Looks(step, last, self._finite, self._clean, names.get(id(self._clean_of)))
 
     # ---- every `interval` steps
 
     def _measure(self) -> None:
+        self._batches.run_inside(None)
         self._units_now = self._units.end()
         for name, units in self._units_now.items():
             lasting = self._units_of.get(name)
