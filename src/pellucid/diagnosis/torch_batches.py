@@ -1,7 +1,7 @@
 """What a model was given in its last steps: references to its batches, never copies of them."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -38,9 +38,8 @@ class _Noted:
 
     __slots__ = ("arguments", "named", "reached", "versions")
 
-    def __init__(self, arguments: tuple[Any, ...], named: dict[str, Any]):
-        self.arguments, self.named = arguments, named
-        self.versions = _versions(arguments, named)
+    def __init__(self, arguments: tuple[Any, ...], named: dict[str, Any], versions: Any):
+        self.arguments, self.named, self.versions = arguments, named, versions
         self.reached: bool | None = None
 
     @property
@@ -53,37 +52,71 @@ class _Noted:
         self.reached = True
 
 
+class _Step:
+    """The forwards of one step: the first one and the last ones of the `n_rest` that came after."""
+
+    def __init__(self, number: int, first: _Noted):
+        self.number, self.first = number, first
+        self.rest: deque[_Noted] = deque(maxlen=KEPT - 1)
+        self.n_rest = 0
+
+    @property
+    def noted(self) -> list[_Noted]:
+        return [self.first, *self.rest]
+
+    @property
+    def pointers(self) -> list[int]:
+        """Where the tensors lie in memory; sparse ones are never filled anew."""
+        given = [tensor for one in self.noted for tensor in tensors((one.arguments, one.named))]
+        return [t.data_ptr() for t in given if t.layout == _STRIDED and t.numel()]
+
+    def batches(self, in_memory: Counter[int]) -> list[Batch]:
+        """Those that are still as they were and had their part in the gradient.
+
+        `in_memory` counts what was given at each place in memory.
+        """
+        numbers = [1, *range(self.n_rest - len(self.rest) + 2, self.n_rest + 2)]
+        found = []
+        for one, number in zip(self.noted, numbers, strict=True):
+            has_part = number == self.n_rest + 1 if one.reached is None else one.reached
+            if has_part and one.is_unchanged:
+                given = tensors((one.arguments, one.named))
+                is_own = all(in_memory[t.data_ptr()] <= 1 for t in given if t.layout == _STRIDED)
+                found.append(Batch(one.arguments, one.named, number, is_own))
+        return found
+
+
 class Batches:
     """Notes what `model` is called with while gradients are recorded.
 
-    `gradient(is_first)` gives the sum of a gradient, 0 where there is none so far. Once it is not
-    finite, nothing is added until the next step: the last one noted was the last that had its part
-    in it. `autocast` is the dtype of autocast when it was last asked for, None where it was off.
-    Nothing is left in copies and pickles that are made of the model meanwhile.
+    `step` is the one that the next forward belongs to. `gradient()` gives the sum of a gradient, 0
+    where there is none so far. Once it is not finite, nothing is added until the next step: the
+    last one noted was the last that had its part in it. `autocast` is the dtype of autocast when it
+    was last asked for, None where it was off. Nothing is left in copies and pickles that are made
+    of the model meanwhile.
     """
 
     def __init__(self, model: nn.Module, gradient: Callable[[], float]):
+        self.step = 1
         self.autocast: torch.dtype | None = None
-        self.asks_autocast = True  # at the next forward
+        self._asks_autocast = True  # at the next forward
         self._model, self._gradient = model, gradient
         self._device = device_type(model)
         self._around: Callable[[], Any] | None = None
         self._open = ExitStack()
         self._call: _Call | None = None
         self._handle: Any = None
-        self._before: deque[tuple[int, Any, Any, int, Any]] = deque(maxlen=1)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._first: _Noted | None = None  # the usual step has one forward: no list for it
-        self._rest: deque[_Noted] = deque(maxlen=KEPT - 1)
-        self._n_rest = 0
-        self._are_several = False
-        self._before.clear()
+        self._skipped: deque[tuple[int, Any]] = deque(maxlen=1)
+        # of a step with one forward, a tuple: its number, and what _Noted takes
+        self.kept: deque[Any] = deque(maxlen=2)
+        self.newest = 0  # the last step of those
+        self.is_amid = False  # in evaluations of the step before `step`
+        self.is_usual = False  # one forward in a step, of which no more is to be seen
 
     def keep(self, steps: int) -> None:
         """Keep the batches of so many steps besides those of the present one; at first of one."""
-        self._before = deque(self._before, maxlen=steps)
+        self.kept = deque(self.kept, maxlen=steps + 1)
+        self._skipped = deque(self._skipped, maxlen=steps)
 
     def begin(self) -> None:
         """Note every forward from here on."""
@@ -94,12 +127,16 @@ class Batches:
             self._call = _Call(self._model, self)
             vars(self._model)[_SLOT] = self._call
 
+    def ask_autocast(self) -> None:
+        """Ask for it at the next forward."""
+        self._asks_autocast, self.is_usual = True, False
+
     def run_inside(self, around: Callable[[], Any] | None) -> None:
         """Have every forward from here on run inside `around()`; None for no longer.
 
         Where hooks note the forwards, all that runs until then is inside.
         """
-        self._around = around
+        self._around, self.is_usual = around, False
         self._open.close()
         if around is not None and self._call is None:
             self._open.enter_context(around())
@@ -112,72 +149,87 @@ class Batches:
         if self._call is not None:
             self._call.take_away()
         self._handle = self._call = None
-        self._forget()
+        self.kept.clear()
+        self._skipped.clear()
+        self.newest = 0
 
-    def after_step(self, step: int, skipped: Any) -> None:
-        """What came belongs to `step`; the next forward belongs to the next one.
+    def scaled(self, step: int, skips: Any) -> None:
+        """A scaler has a part in `step`, and `skips` is not 0 if it skips it."""
+        self._skipped.append((step, skips))
 
-        `skipped` is a number that a scaler leaves, and not 0 where it skips this step. Of several
-        evaluations in one step the last is kept.
-        """
-        if self._first is None:
+    def evaluated(self) -> None:
+        """An evaluation in the step before `step` ends; of several the last is kept."""
+        if self._present is None:
             return
-        before = self._before
-        if before and before[-1][0] == step:
-            before.pop()
-        if self._n_rest:
-            before.append((step, self._first, self._rest, self._n_rest, skipped))
-            self._rest, self._n_rest = deque(maxlen=KEPT - 1), 0
-        else:
-            self._are_several = False
-            before.append((step, self._first, (), 0, skipped))
-        self._first = None
+        self._present.number = self.step - 1
+        if len(self.kept) > 1 and self._kept(-2).number == self.step - 1:
+            del self.kept[-2]
+        self.newest = 0  # the next forward is another evaluation's
+
+    def _kept(self, place: int) -> _Step:
+        one = self.kept[place]
+        if isinstance(one, tuple):
+            number, *given = one
+            self.kept[place] = one = _Step(number, _Noted(*given))
+        return one
+
+    @property
+    def _present(self) -> _Step | None:
+        """What came since the last step, or in this evaluation."""
+        is_there = self.kept and self.newest == self.step
+        return self._kept(-1) if is_there else None
 
     @property
     def arrived(self) -> int:
         """How many came since the last step; the first and the last of them are kept."""
-        return (self._first is not None) + self._n_rest
+        present = self._present
+        return 0 if present is None else 1 + present.n_rest
 
     @property
     def now(self) -> list[Batch]:
         """Those of them that are kept, still as they were, and had their part in the gradient."""
-        return _batches(self._first, self._rest, self._n_rest, {})
+        present = self._present
+        return [] if present is None else present.batches(Counter(present.pointers))
 
     @property
     def last(self) -> list[Batch]:
         """The last one of them, whether it had its part or not; none if it was written to."""
-        noted = self._rest[-1] if self._rest else self._first
+        present = self._present
+        noted = None if present is None else present.noted[-1]
         if noted is None or not noted.is_unchanged:
             return []
         return [Batch(noted.arguments, noted.named, self.arrived)]
 
-    def before(self, now: int) -> dict[int, list[Batch]]:
-        """The last steps and the same of their batches, the oldest first; `now` is this step."""
-        steps = [*self._before, (now, self._first, self._rest, 0, None)]
-        given = {
-            (step, pointer)
-            for step, first, rest, *_ in steps
-            for one in (first, *rest)
-            if one is not None
-            for pointer in _pointers(one)
-        }
-        in_memory = Counter(pointer for _, pointer in given)
+    @property
+    def before(self) -> dict[int, list[Batch]]:
+        """The last steps and the same of their batches, the oldest first."""
+        steps = [self._kept(i) for i in range(len(self.kept))]
+        present = self._present
+        if present is not None and self.is_amid:
+            present.number = self.step - 1
+        others = Counter(p for number, p in {(s.number, p) for s in steps for p in s.pointers})
+        skipped = {number for number, skips in self._skipped if bool(skips)}
+        past = steps if present is None else steps[:-1]
         return {
-            step: _batches(first, rest, n_rest, in_memory)
-            for step, first, rest, n_rest, skipped in self._before
-            if skipped is None or not bool(skipped)
+            one.number: one.batches(others | Counter(one.pointers))
+            for one in past
+            if one.number not in skipped
         }
 
     def note(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Noted | None:
         """A forward is called; what is noted of it is given back if more is to be seen of it."""
         if not _is_grad_enabled():
             return None
-        if self.asks_autocast:
+        if self._asks_autocast:
             self._ask_autocast()
-        if self._first is None:
-            self._first = noted = _Noted(arguments, named)
-            return None if self._around is None and not self._are_several else noted
-        return self._one_more(_Noted(arguments, named))
+        noted = _Noted(arguments, named, _versions(arguments, named))
+        if self.newest != self.step:
+            are_several = bool(self.kept) and self._kept(-1).n_rest > 0
+            self.is_usual = self._around is None and not are_several and self._call is not None
+            self.kept.append(_Step(self.step, noted))
+            self.newest = self.step
+            return None if self.is_usual else noted
+        return self._one_more(noted)
 
     def run(self, noted: _Noted, inner: Callable[..., Any]) -> Any:
         """The output of a forward, of which `noted` will tell whether `backward` came through."""
@@ -190,22 +242,23 @@ class Batches:
         return output
 
     def _one_more(self, noted: _Noted) -> _Noted | None:
-        self._are_several = True
+        present = self._kept(-1)
+        self.is_usual = False
         gradient = self._gradient()
         if gradient - gradient != 0.0:
             return None
         if gradient == 0.0:  # what came through was thrown away again
-            for one in (self._first, *self._rest):
-                if one is not None and one.reached:
+            for one in present.noted:
+                if one.reached:
                     one.reached = False
-        self._rest.append(noted)
-        self._n_rest += 1
+        present.rest.append(noted)
+        present.n_rest += 1
         return noted
 
     def _ask_autocast(self) -> None:
         is_on = torch.is_autocast_enabled(self._device)
         self.autocast = torch.get_autocast_dtype(self._device) if is_on else None
-        self.asks_autocast = False
+        self._asks_autocast = False
 
 
 class _Call:
@@ -213,24 +266,34 @@ class _Call:
 
     def __init__(self, model: nn.Module, batches: Batches):
         self._model = model
-        self._note: Callable[..., _Noted | None] = batches.note
-        self._run = batches.run
+        self._batches: Batches | None = batches
         self.had = vars(model).get(_SLOT)
         self._inner = self.had or model._call_impl
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if _is_compiling():
+        batches = self._batches
+        if _is_compiling() or batches is None:
             return self._inner(*arguments, **named)
-        noted = self._note(arguments, named)
+        if batches.is_usual and batches.newest != batches.step and _is_grad_enabled():
+            # the same as `note` does, without more calls: they are a part of each step's time
+            batches.newest = step = batches.step
+            try:
+                is_one = not named and len(arguments) == 1 and type(arguments[0]) is _Tensor
+                versions = arguments[0]._version if is_one else _versions(arguments, named)
+            except RuntimeError:  # an inference tensor
+                versions = _versions(arguments, named)
+            batches.kept.append((step, arguments, named, versions))
+            return self._inner(*arguments, **named)
+        noted = batches.note(arguments, named)
         if noted is None:
             return self._inner(*arguments, **named)
-        return self._run(noted, self._inner)
+        return batches.run(noted, self._inner)
 
     def take_away(self) -> None:
         """Put back what was there; where another call came on top, only stop noting."""
         slots = vars(self._model)
         if slots.get(_SLOT) is not self:
-            self._note = _nothing
+            self._batches = None
         elif self.had is None:
             del slots[_SLOT]
         else:
@@ -273,48 +336,10 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors(inner)
 
 
-def _batches(
-    first: _Noted | None, rest: Iterable[_Noted], n_rest: int, in_memory: dict[int, int]
-) -> list[Batch]:
-    """Those of a step that are still as they were and had their part: first, and the last ones.
-
-    `in_memory` counts the steps that were given a place in memory.
-    """
-    if first is None:
-        return []
-    rest = list(rest)
-    numbers = [1, *range(n_rest - len(rest) + 2, n_rest + 2)]
-    of_step = Counter(p for one in (first, *rest) for p in _pointers(one))
-    return [
-        Batch(
-            one.arguments,
-            one.named,
-            number,
-            all(of_step[p] == 1 and in_memory.get(p, 1) == 1 for p in _pointers(one)),
-        )
-        for one, number in zip((first, *rest), numbers, strict=True)
-        if one.is_unchanged and (number == n_rest + 1 if one.reached is None else one.reached)
-    ]
-
-
-def _pointers(noted: _Noted) -> set[int]:
-    """Where its tensors lie in memory; sparse ones are never filled anew."""
-    given = tensors((noted.arguments, noted.named))
-    return {t.data_ptr() for t in given if t.layout == torch.strided and t.numel()}
-
-
 def _versions(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """How often each tensor was written to; inference tensors, which cannot be, have no count."""
-    try:
-        if not named and len(arguments) == 1 and type(arguments[0]) is torch.Tensor:
-            return arguments[0]._version
-        return [tensor._version for tensor in tensors((arguments, named))]
-    except RuntimeError:
-        return None
-
-
-def _nothing(*_: Any) -> None:
-    """Note nothing any more."""
+    given = [tensor for tensor in tensors((arguments, named)) if not tensor.is_inference()]
+    return given[0]._version if len(given) == 1 else [tensor._version for tensor in given]
 
 
 def _has_replicas() -> bool:
@@ -323,4 +348,6 @@ def _has_replicas() -> bool:
 
 
 _is_grad_enabled = torch.is_grad_enabled
-_is_compiling = torch.compiler.is_compiling
+_is_compiling = torch.compiler.is_dynamo_compiling
+_STRIDED = torch.strided
+_Tensor = torch.Tensor

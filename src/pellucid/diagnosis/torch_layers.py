@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from .torch_state import stored
+from .torch_state import norms, stored
 from .torch_units import Units
 
 
@@ -89,11 +89,11 @@ class Layers:
             for part, is_moved in zip(parts, moved, strict=True)
         ]
         others = [p for p in self.trained.values() if id(p) not in old]
-        norms = _norms([*gradients, *moves, *sizes, others])
+        of_all = _norms([*gradients, *moves, *sizes, others])
         n = len(parts)
         for i, name in enumerate(self._parts):
-            self.rows.append(self._row(step, name, *norms[i : 3 * n : n], units.get(name)))
-        return all(map(math.isfinite, norms[n:]))
+            self.rows.append(self._row(step, name, *of_all[i : 3 * n : n], units.get(name)))
+        return all(map(math.isfinite, of_all[n:]))
 
     def _row(
         self, step: int, name: str, gradient: float, move: float, size: float, units: Units | None
@@ -142,14 +142,10 @@ def _flat(groups: list[Any]) -> list[torch.Tensor]:
 
 
 def _norms(groups: list[list[torch.Tensor]]) -> list[float]:
-    """Euclid's norm of each group; one call and, on one device, one wait for all of them."""
-    flat = _flat(groups)
-    norms = _all_norms(flat) if flat else []
-    is_one_device = len({norm.device for norm in norms}) == 1
-    values = iter(torch.stack(norms).tolist() if is_one_device else map(float, norms))
+    """Euclid's norm of each group."""
+    values = iter(norms([tensor for group in groups for tensor in group]))
     return [math.hypot(*(next(values) for _ in group)) for group in groups]
 
 
 _WHOLE = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-_all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make
-_all_differences: Any = vars(torch)["_foreach_sub"]
+_all_differences: Any = vars(torch)["_foreach_sub"]  # one call, as torch's optimizers make

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from .._errors import InvalidInput
 from .torch_batches import Batch, Batches, tensors
-from .torch_state import device_type, global_state_kept, is_finite, own_copy, stored
+from .torch_state import device_type, global_state_kept, is_finite, not_finite, own_copy, stored
 
 SEE = "pellucid.diagnose tells causes apart by experiments."
 NAMED = 5
@@ -114,10 +114,10 @@ def in_an_update(
     model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], looks: Looks
 ) -> FirstNonFinite | None:
     """Which of the updates made parameters not finite, if some are so."""
-    layers = list(dict.fromkeys(_layer(n) for n, p in trained.items() if not is_finite(p)))
+    layers = list(dict.fromkeys(map(_layer, not_finite(trained))))
     if not layers:
         return None
-    kept = batches.before(looks.step)
+    kept = batches.before
     updates = _since(looks.finite, looks.last)
     is_narrow = looks.clean > looks.finite and _would_show(model, layers, batches, looks)
     if is_narrow:
@@ -187,7 +187,7 @@ def _would_show(model: nn.Module, layers: list[str], batches: Batches, looks: Lo
     loss that adds up squares. A layer that has its own loss, or is used in other steps only, does
     not show.
     """
-    kept = batches.before(looks.step)
+    kept = batches.before
     given = kept.get(looks.clean) or batches.now or [b for one in kept.values() for b in one][-1:]
     return len(layers) <= MOST_TRIED and all(
         any(_shows(model, layer, batch, batches.autocast, looks.probe) for batch in given)

@@ -1,6 +1,7 @@
 """Other people's objects stay as they are: own copies, and every global state put back."""
 
 import copy
+import math
 import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -101,6 +102,21 @@ def are_finite(tensors: Iterable[torch.Tensor]) -> bool:
     return all(is_finite(tensor) for tensor in tensors if tensor.is_floating_point())
 
 
+def not_finite(named: dict[str, Any]) -> list[str]:
+    """The names of those tensors that hold a number that is not finite."""
+    usual = [t.detach() for t in named.values() if t.dtype in _USUAL and t.layout == torch.strided]
+    if len(usual) == len(named) and all(map(math.isfinite, norms(usual))):
+        return []  # one call for all; the norm of very large numbers is not finite either
+    return [name for name, tensor in named.items() if not is_finite(tensor)]
+
+
+def norms(tensors: list[torch.Tensor]) -> list[float]:
+    """Euclid's norm of each; one call and, on one device, one wait for all of them."""
+    found = _all_norms([tensor.detach() for tensor in tensors]) if tensors else []
+    is_one_device = len({norm.device for norm in found}) == 1
+    return torch.stack(found).tolist() if is_one_device else list(map(float, found))
+
+
 def stored(tensor: torch.Tensor) -> torch.Tensor:
     """The numbers that a tensor of any layout stores, without their places."""
     values = tensor.detach()
@@ -150,3 +166,7 @@ def _of_torch(hook: Any) -> bool:
 def _cuda_devices() -> list[int]:
     started = torch.cuda.is_available() and torch.cuda.is_initialized()
     return list(range(torch.cuda.device_count())) if started else []
+
+
+_USUAL = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+_all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make

@@ -25,7 +25,7 @@ from .torch_nonfinite import (
     told,
 )
 from .torch_pace import Pace
-from .torch_state import is_finite
+from .torch_state import is_finite, not_finite
 from .torch_units import Lasting, Units, UnitsSeen
 
 INTERVAL = 200
@@ -67,13 +67,13 @@ class Watch:
         if int(interval) < 1:
             raise InvalidInput(f"interval is {interval}; it needs a whole number of steps above 0.")
         self.interval = int(interval)
-        self.steps = 0
         self.first_nonfinite: FirstNonFinite | None = None
         self.measurements: tuple[LayerMeasurement, ...] = ()
         self._model, self._optimizer = model, optimizer
         self._layers = Layers(model, optimizer)
         self._batches = Batches(model, self._gradient_so_far)
         self._pace = Pace()
+        self._step = 0  # the one that was looked at last
         self._next_look: float = 1  # the steps before it are counted, and no more
         self._finite = 1  # before this update, all parameters were seen to be finite
         self._clean = 0  # the last step whose gradient was seen, and was finite
@@ -88,6 +88,11 @@ class Watch:
         self._find_trained()
         self._choose_probe()
 
+    @property
+    def steps(self) -> int:
+        """How many the optimizer made."""
+        return self._batches.step - 1
+
     # ---- the block
 
     def __enter__(self) -> "Watch":
@@ -96,7 +101,9 @@ class Watch:
             raise InvalidInput("this watch is in its block already; make another with watch(...).")
         if self.steps == 0:
             self._bad_at_start = self._spoiled_now()
-        self._handles = [self._optimizer.register_step_pre_hook(self._before)]
+        can_skip = getattr(self._optimizer, "_step_supports_amp_scaling", False)
+        before = self._before_scaled if can_skip else self._before
+        self._handles = [self._optimizer.register_step_pre_hook(before)]
         self._batches.begin()
         self._next_look = math.inf if self._failure else self.steps + 1
         if (self.steps + 1) % self.interval == 0 and not self._failure:
@@ -144,17 +151,26 @@ class Watch:
     # ---- every step: a count and its batch; a few microseconds more where it is looked at
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        self.steps = step = self.steps + 1
+        batches = self._batches
+        step = batches.step
         if step < self._next_look and not kwargs and len(args) == 1:
-            self._batches.after_step(step, vars(optimizer).get("found_inf"))
-            return None
-        if self._failure:
+            batches.step = step + 1
             return None
         try:
-            return self._look_closer(args, kwargs)
+            self._step = step
+            return None if self._failure else self._look_closer(args, kwargs)
         except Exception as error:  # of somebody's own tensors or modules
             self._fails(error)
             return None
+        finally:
+            batches.step = step + 1
+
+    def _before_scaled(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """The same where a scaler may have the optimizer itself skip a step."""
+        skips = getattr(optimizer, "found_inf", None)
+        if skips is not None:
+            self._batches.scaled(self._batches.step, skips)
+        return self._before(optimizer, args, kwargs)
 
     def _look_closer(self, args: Any, kwargs: Any) -> Any:
         """Look at this step, or at every evaluation of its closure; measure it if it is its turn.
@@ -165,15 +181,15 @@ class Watch:
         changed = self._with_checks(args, kwargs) if kwargs or len(args) > 1 else None
         if changed is None:
             self._look()
-        self._batches.after_step(self.steps, vars(self._optimizer).get("found_inf"))
-        place = self.steps % self.interval
+        self._batches.is_amid = changed is not None
+        place = self._step % self.interval
         if place == 0:
             self._measure()
         if place == self.interval - 1:
             self._batches.run_inside(self._units.looking)
-            self._batches.asks_autocast = True
+            self._batches.ask_autocast()
         every = self._pace.every if changed is None and place else 1
-        self._next_look = self.steps + max(1, min(every, self.interval - 1 - place))
+        self._next_look = self._step + max(1, min(every, self.interval - 1 - place))
         return changed
 
     def _look(self) -> None:
@@ -187,12 +203,12 @@ class Watch:
             if self._pace.is_chosen:
                 self._batches.keep(self._pace.every)
         if is_spoiled:
-            self._locate(self.steps - 1)
+            self._locate(self._step - 1)
 
     def _gradient_so_far(self) -> float:
         """That gradient amid a step; in one that will not be looked at, 1 for any that is there."""
         try:
-            if self.steps + 1 >= self._next_look:
+            if self._batches.step >= self._next_look:
                 return self._probed()
             return 0.0 if self._probe is None or self._probe.grad is None else 1.0
         except Exception as error:  # of somebody's own tensors
@@ -205,7 +221,7 @@ class Watch:
         if value - value != 0.0:
             return True
         if value != 0.0:  # zeros may be all that an unused parameter has
-            self._clean, self._clean_of = self.steps, self._probe
+            self._clean, self._clean_of = self._step, self._probe
         return False
 
     def _probed(self) -> float:
@@ -246,7 +262,7 @@ class Watch:
         if not callable(closure):
             return None
         before = self.first_nonfinite
-        last = [self.steps - 1]  # whose update was the last one
+        last = [self._step - 1]  # whose update was the last one
 
         def looked_at() -> Any:
             value = closure()
@@ -266,8 +282,8 @@ class Watch:
             self.first_nonfinite = None  # a line search may come back from such a point
             if self._is_spoiled():
                 self._locate(last[0])
-        self._batches.after_step(self.steps, None)
-        last[0] = self.steps
+        self._batches.evaluated()
+        last[0] = self._step
 
     def _locate(self, last: int) -> None:
         """Called before the update: the parameters are those that the step `last` left."""
@@ -275,11 +291,11 @@ class Watch:
         if found_inf is not None and bool(found_inf):
             return
         if self._probe is None or self._probe.grad is None or is_finite(self._probe.grad):
-            self._clean, self._clean_of = self.steps, self._probe  # only the sum was too large
+            self._clean, self._clean_of = self._step, self._probe  # only the sum was too large
             return
-        self.first_nonfinite = FirstNonFinite(self.steps, "", "gradient")  # if no more can be said
+        self.first_nonfinite = FirstNonFinite(self._step, "", "gradient")  # if no more can be said
         trained = self._trained_at_start() if last else self._layers.trained
-        looks = self._looks(self.steps, last)
+        looks = self._looks(self._step, last)
         self.first_nonfinite = locate(self._model, self._batches, trained, looks)
 
     def _in_an_update(self) -> FirstNonFinite | None:
@@ -302,11 +318,11 @@ class Watch:
         self._after_handle = self._optimizer.register_step_post_hook(self._after)
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if self.steps % self.interval or self._failure:
+        if self._step != self.steps or self._step % self.interval or self._failure:
             return
         try:
-            if self._layers.after(self.steps, self._units_now):
-                self._finite = self.steps
+            if self._layers.after(self._step, self._units_now):
+                self._finite = self._step
             elif self.first_nonfinite is None:
                 self.first_nonfinite = self._in_an_update()
             self._find_trained()
@@ -365,7 +381,7 @@ class Watch:
 
     def _spoiled_now(self) -> set[str]:
         try:
-            return {name for name, p in self._layers.trained.items() if not is_finite(p)}
+            return set(not_finite(self._layers.trained))
         except Exception as error:  # of somebody's own tensors
             self._fails(error)
             return set()
