@@ -230,7 +230,7 @@ def test_frozen_layers_are_not_copied():
         for i in range(6):
             step(i)
     assert sizes == [2, 2, 2]  # the weight and the bias of the last layer
-    assert seen._layers._old is None
+    assert seen._layers._old == {}
     assert seen._layers.left_out == {}
 
 

@@ -11,6 +11,9 @@ from torch.nn.parameter import is_lazy
 from .torch_state import norms, stored
 from .torch_units import Units
 
+FOUND_EVERY = 8
+"""Measurements after which the layers are looked up anew, as a model may change."""
+
 
 @dataclass(frozen=True)
 class LayerMeasurement:
@@ -39,8 +42,21 @@ class Layers:
         self.moved_elsewhere: set[str] = set()
         self.left_out: dict[str, int] = {}  # layers that the optimizer lacks: their bits, summed up
         self._model, self._optimizer = model, optimizer
-        self._parts = _with_weights(model)
-        self._old: dict[int, torch.Tensor] | None = None
+        self._measured = 0
+        self._old: dict[int, torch.Tensor] = {}
+        self._find()
+
+    def _find(self) -> None:
+        """Walk through the model, which may have changed."""
+        self._held = self._held_now()
+        named = dict(self._model.named_parameters())
+        self.are_lazy = any(map(is_lazy, named.values()))
+        self._named = {n: p for n, p in named.items() if id(p) in self._held and not is_lazy(p)}
+        self._parts = _with_weights(self._model)
+        self._own = {name: _own(part) for name, part in self._parts.items()}
+
+    def _held_now(self) -> set[int]:
+        return {id(p) for group in self._optimizer.param_groups for p in group["params"]}
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -56,20 +72,26 @@ class Layers:
 
     @property
     def trained(self) -> dict[str, nn.Parameter]:
-        """The model's parameters that the optimizer moves, with their names."""
-        held = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
-        named = self._model.named_parameters()
-        return {n: p for n, p in named if p.requires_grad and id(p) in held and not is_lazy(p)}
+        """The model's parameters that the optimizer moves, with their names, found anew."""
+        self._find()
+        return {n: p for n, p in self._named.items() if p.requires_grad}
+
+    @property
+    def trained_lately(self) -> list[nn.Parameter]:
+        """The same as they were found last."""
+        return [p for p in self._named.values() if p.requires_grad]
 
     def before(self) -> None:
         """Copy what the next update will move."""
-        self._parts = _with_weights(self._model)  # lazy ones have got theirs by now
-        moved = {id(p) for p in self.trained.values()}
+        if self.are_lazy or self._measured % FOUND_EVERY == 0 or self._held != self._held_now():
+            self._find()
+        self._measured += 1
+        moved = {id(p) for p in self.trained_lately}
         self._old = {}
-        for name, part in self._parts.items():
-            own = _own(part)
-            self._old |= {id(p): p.detach().clone() for p in own if id(p) in moved}
-            if any(p.requires_grad for p in own) and not any(id(p) in moved for p in own):
+        for name, own in self._own.items():
+            if any(id(p) in moved for p in own):
+                self._old |= {id(p): p.detach().clone() for p in own if id(p) in moved}
+            elif any(p.requires_grad for p in own):
                 bits = sum(map(_bits, own))
                 if self.left_out.setdefault(name, bits) != bits:
                     self.moved_elsewhere.add(name)
@@ -77,8 +99,8 @@ class Layers:
 
     def after(self, step: int, units: dict[str, Units]) -> bool:
         """Add a row for each layer; whether all that is trained is finite beyond doubt."""
-        old, self._old = self._old or {}, None
-        parts = [_own(part) for part in self._parts.values()]
+        old, self._old = self._old, {}
+        parts = list(self._own.values())
         moved = [[p for p in part if id(p) in old] for part in parts]
         now, before = _flat(moved), [old[id(p)] for part in moved for p in part]
         differences = iter(_all_differences(now, before) if now else [])
@@ -88,7 +110,7 @@ class Layers:
             [old.get(id(p), p) for p in part] if is_moved else []
             for part, is_moved in zip(parts, moved, strict=True)
         ]
-        others = [p for p in self.trained.values() if id(p) not in old]
+        others = [p for p in self.trained_lately if id(p) not in old]
         of_all = _norms([*gradients, *moves, *sizes, others])
         n = len(parts)
         for i, name in enumerate(self._parts):

@@ -38,7 +38,7 @@ class Units:
     @property
     def share(self) -> float:
         """The share of the units that were so."""
-        return float(self.mask.double().mean())
+        return int(self.mask.sum()) / max(1, self.mask.numel())
 
     def also(self, other: "Units") -> "Units":
         """The same units on the rows of both."""

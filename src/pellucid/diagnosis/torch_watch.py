@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import is_lazy
 
 from .._errors import InvalidInput, PellucidWarning
 from . import torch_pace
@@ -73,6 +72,7 @@ class Watch:
         self._layers = Layers(model, optimizer)
         self._batches = Batches(model, self._gradient_so_far)
         self._pace = Pace()
+        self._next_turn: float = 1  # the steps before it are not measured, nor is the next one
         self._step = 0  # the one that was looked at last
         self._next_look: float = 1  # the steps before it are counted, and no more
         self._finite = 1  # before this update, all parameters were seen to be finite
@@ -85,7 +85,7 @@ class Watch:
         self._failure = ""
         self._handles: list[Any] = []
         self._after_handle: Any = None
-        self._find_trained()
+        self._trained = self._layers.trained_lately  # among them the probe is chosen
         self._choose_probe()
 
     @property
@@ -145,7 +145,7 @@ class Watch:
                 f"After step {self.steps} nothing more was watched, and nothing was disturbed: "
                 f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             )
-        self._next_look = math.inf
+        self._next_look, self._next_turn = math.inf, 0
         self._batches.end()
 
     # ---- every step: a count and its batch; a few microseconds more where it is looked at
@@ -153,10 +153,21 @@ class Watch:
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         batches = self._batches
         step = batches.step
-        if step < self._next_look and not kwargs and len(args) == 1:
+        is_usual = not kwargs and len(args) == 1
+        if is_usual and step < self._next_look:
             batches.step = step + 1
             return None
         try:
+            if is_usual and step < self._next_turn:
+                # the same as `_look_closer` does, without more calls
+                gradient = None if self._probe is None else self._probe.grad
+                value = 0.0 if gradient is None else gradient.sum().item()
+                if value != 0.0 and value - value == 0.0:
+                    self._clean, self._clean_of = step, self._probe
+                    self._next_look = step + self._pace.every
+                    if self._next_look > self._next_turn:
+                        self._next_look = self._next_turn
+                    return None
             self._step = step
             return None if self._failure else self._look_closer(args, kwargs)
         except Exception as error:  # of somebody's own tensors or modules
@@ -188,8 +199,10 @@ class Watch:
         if place == self.interval - 1:
             self._batches.run_inside(self._units.looking)
             self._batches.ask_autocast()
-        every = self._pace.every if changed is None and place else 1
-        self._next_look = self._step + max(1, min(every, self.interval - 1 - place))
+        is_steady = self._pace.is_chosen and changed is None and place
+        turn = self._step + max(1, self.interval - 1 - place)
+        self._next_turn = turn if is_steady and self.first_nonfinite is None else 0
+        self._next_look = min(turn, self._step + (self._pace.every if is_steady else 1))
         return changed
 
     def _look(self) -> None:
@@ -239,8 +252,8 @@ class Watch:
 
         That of a bias would not do: it is the same for every output where the loss is linear.
         """
-        if self._are_lazy:
-            self._find_trained()
+        if self._layers.are_lazy:
+            self._trained = list(self._layers.trained.values())
         last: list[nn.Parameter] = []
         for parameter in reversed(self._trained):
             if parameter.grad is not None and not parameter.grad.is_sparse:
@@ -250,11 +263,6 @@ class Watch:
         small = sorted((p for p in last if p.numel() <= LARGEST_PROBE), key=lambda p: p.numel())
         self._probe = small[-1] if small else min(last, key=lambda p: p.numel(), default=None)
         self._is_one = self._probe is not None and self._probe.numel() == 1
-
-    def _find_trained(self) -> None:
-        """The parameters among which the probe is chosen, found once in every `interval` steps."""
-        self._trained = list(self._layers.trained.values())
-        self._are_lazy = any(map(is_lazy, self._model.parameters()))
 
     def _with_checks(self, args: Any, kwargs: Any) -> Any:
         """The arguments of `step`, with a closure whose every evaluation is looked at."""
@@ -325,7 +333,7 @@ class Watch:
                 self._finite = self._step
             elif self.first_nonfinite is None:
                 self.first_nonfinite = self._in_an_update()
-            self._find_trained()
+            self._trained = self._layers.trained_lately
             self._choose_probe()
         except Exception as error:  # of somebody's own tensors or modules
             self._fails(error)
