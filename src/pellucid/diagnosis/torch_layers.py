@@ -106,15 +106,16 @@ class Layers:
         differences = iter(_all_differences(now, before) if now else [])
         moves = [[next(differences) for _ in part] for part in moved]
         gradients = [[stored(p.grad) for p in part if p.grad is not None] for part in parts]
-        sizes = [
+        sizes: list[list[torch.Tensor]] = [
             [old.get(id(p), p) for p in part] if is_moved else []
             for part, is_moved in zip(parts, moved, strict=True)
         ]
-        others = [p for p in self.trained_lately if id(p) not in old]
+        others: list[torch.Tensor] = [p for p in self.trained_lately if id(p) not in old]
         of_all = _norms([*gradients, *moves, *sizes, others])
         n = len(parts)
         for i, name in enumerate(self._parts):
-            self.rows.append(self._row(step, name, *of_all[i : 3 * n : n], units.get(name)))
+            gradient, move, size = of_all[i : 3 * n : n]
+            self.rows.append(self._row(step, name, gradient, move, size, units.get(name)))
         return all(map(math.isfinite, of_all[n:]))
 
     def _row(
