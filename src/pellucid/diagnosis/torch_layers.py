@@ -74,19 +74,19 @@ class Layers:
     def trained(self) -> dict[str, nn.Parameter]:
         """The model's parameters that the optimizer moves, with their names, found anew."""
         self._find()
-        return {n: p for n, p in self._named.items() if p.requires_grad}
+        return self.trained_lately
 
     @property
-    def trained_lately(self) -> list[nn.Parameter]:
+    def trained_lately(self) -> dict[str, nn.Parameter]:
         """The same as they were found last."""
-        return [p for p in self._named.values() if p.requires_grad]
+        return {n: p for n, p in self._named.items() if p.requires_grad}
 
     def before(self) -> None:
         """Copy what the next update will move."""
         if self.are_lazy or self._measured % FOUND_EVERY == 0 or self._held != self._held_now():
             self._find()
         self._measured += 1
-        moved = {id(p) for p in self.trained_lately}
+        moved = {id(p) for p in self.trained_lately.values()}
         self._old = {}
         for name, own in self._own.items():
             if any(id(p) in moved for p in own):
@@ -110,7 +110,7 @@ class Layers:
             [old.get(id(p), p) for p in part] if is_moved else []
             for part, is_moved in zip(parts, moved, strict=True)
         ]
-        others: list[torch.Tensor] = [p for p in self.trained_lately if id(p) not in old]
+        others: list[torch.Tensor] = [p for p in self.trained_lately.values() if id(p) not in old]
         of_all = _norms([*gradients, *moves, *sizes, others])
         n = len(parts)
         for i, name in enumerate(self._parts):

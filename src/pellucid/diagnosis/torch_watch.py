@@ -85,7 +85,7 @@ class Watch:
         self._failure = ""
         self._handles: list[Any] = []
         self._after_handle: Any = None
-        self._trained = self._layers.trained_lately  # among them the probe is chosen
+        self._trained = list(self._layers.trained_lately.values())  # among them the probe is chosen
         self._choose_probe()
 
     @property
@@ -333,7 +333,7 @@ class Watch:
                 self._finite = self._step
             elif self.first_nonfinite is None:
                 self.first_nonfinite = self._in_an_update()
-            self._trained = self._layers.trained_lately
+            self._trained = list(self._layers.trained_lately.values())
             self._choose_probe()
         except Exception as error:  # of somebody's own tensors or modules
             self._fails(error)
@@ -389,7 +389,7 @@ class Watch:
 
     def _spoiled_now(self) -> set[str]:
         try:
-            return set(not_finite(self._layers.trained))
+            return set(not_finite(self._layers.trained_lately))
         except Exception as error:  # of somebody's own tensors
             self._fails(error)
             return set()
