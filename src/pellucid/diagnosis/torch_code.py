@@ -17,8 +17,8 @@ from .._errors import InvalidInput, PellucidError
 from .._shapes import Array
 from .torch_loss import Loss, RecognisedLoss, number_of, recognise_loss, takes
 from .torch_reading import Reading, read_module
-from .torch_spy import Seen, is_finite, spying
-from .torch_state import evaluate, global_state_kept, own_copy, seed_everything
+from .torch_spy import Seen, spying
+from .torch_state import are_finite, evaluate, global_state_kept, own_copy, seed_everything
 
 ModelFn = Callable[..., nn.Module]
 TrainFn = Callable[[nn.Module, torch.Tensor, torch.Tensor], Any]
@@ -177,7 +177,7 @@ class Code:
 
 def _judged(module: nn.Module, seen: Seen, seed: int) -> Trained:
     """After parameters that are no numbers, the last state that was seen to be finite."""
-    if is_finite(module.state_dict()):
+    if are_finite(module.state_dict().values()):
         return Trained(module, seen, "finished", seed)
     if seen.last_finite is not None:
         module.load_state_dict(seen.last_finite)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from .torch_code import Code
-from .torch_spy import is_finite
+from .torch_state import are_finite
 
 BETTER = {"accuracy": 0.05, "R2": 0.1}
 """What a remedy must gain to count as one."""
@@ -34,7 +34,7 @@ def score_of(code: Code, module: nn.Module, half: float | None = None) -> Score:
         family = code.recognised.family
         half = 0.5 if family is not None and family.wants == "probabilities" else 0.0
     parts = [
-        _score(code.outputs_of(module, X), y, half, is_finite(module.state_dict()))
+        _score(code.outputs_of(module, X), y, half, are_finite(module.state_dict().values()))
         for X, y in ((code.X, code.y), (code.X_new, code.y_new))
     ]
     return Score(kind_of(code.outputs, code.y), *parts)

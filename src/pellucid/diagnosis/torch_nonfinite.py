@@ -1,20 +1,24 @@
 """Where numbers stopped being finite, found on the batches of that step, before its update."""
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from .._errors import InvalidInput
-from .torch_batches import Batch, Batches
-from .torch_state import global_state_kept, own_copy
+from .torch_batches import Batch, Batches, tensors
+from .torch_state import device_type, global_state_kept, is_finite, not_finite, own_copy, stored
 
 SEE = "pellucid.diagnose tells causes apart by experiments."
 NAMED = 5
 """Rows or columns that a sentence names."""
+MOST_TRIED = 32
+"""Layers that are tried one by one, at most."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,30 @@ class _Forward:
     has_run: bool = True
 
 
-def locate(
-    step: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], updates: range
-) -> FirstNonFinite:
-    """Where it began, called before the update of `step`, when a gradient is not finite.
+@dataclass(frozen=True)
+class Looks:
+    """What is known in `step` of the updates up to `last`, whose parameters are the present ones.
 
-    `trained` are the parameters that the optimizer holds, and `updates` the steps whose updates can
-    have spoiled them.
+    Before the update of `finite` all parameters were seen to be finite. At `clean` the gradient of
+    the parameter `probe` was, which says as much of those parameters that it depends on.
     """
-    spoiled = _in_an_update(updates, model, batches, trained)
+
+    step: int
+    last: int
+    finite: int
+    clean: int
+    probe: str | None
+
+
+def locate(
+    model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], looks: Looks
+) -> FirstNonFinite:
+    """Where it began, called before the update of a step, when a gradient is not finite.
+
+    `trained` are the parameters that the optimizer holds.
+    """
+    step = looks.step
+    spoiled = in_an_update(model, batches, trained, looks)
     if spoiled is not None:
         return spoiled
     is_known = batches.arrived == len(batches.now) > 0
@@ -78,15 +97,10 @@ def locate(
     return FirstNonFinite(step, _layer(bad[-1]) if bad else "", "gradient")
 
 
-def at_the_end(
-    steps: int, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], updates: range
-) -> FirstNonFinite | None:
-    """What no further step shows: a batch that ended the loop, and what the last updates did."""
-    spoiled = _in_an_update(updates, model, batches, trained) if steps else None
-    if spoiled is not None:
-        return spoiled
-    for batch in batches.now:
-        given = _given(steps + 1, batch)
+def in_the_last_batch(step: int, model: nn.Module, batches: Batches) -> FirstNonFinite | None:
+    """The last batch that the model was given, if it is what an exception came from."""
+    for batch in batches.last:
+        given = _given(step, batch)
         if given and _holds_nan(batch):
             forward = _forward(model, batch, batches.autocast)
             if forward.layer is not None and _is_from_the_input(
@@ -94,6 +108,28 @@ def at_the_end(
             ):
                 return given
     return None
+
+
+def in_an_update(
+    model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter], looks: Looks
+) -> FirstNonFinite | None:
+    """Which of the updates made parameters not finite, if some are so."""
+    layers = list(dict.fromkeys(map(_layer, not_finite(trained))))
+    if not layers:
+        return None
+    kept = batches.before
+    updates = _since(looks.finite, looks.last)
+    is_narrow = looks.clean > looks.finite and _would_show(model, layers, batches, looks)
+    if is_narrow:
+        updates = _since(looks.clean, looks.last)
+    if is_narrow or updates[0] in kept:  # else there were others before those that are kept
+        given = _in_a_batch(kept, updates, model, batches.autocast)
+        if given is not None:
+            return given
+    if len(updates) == 1:
+        return FirstNonFinite(updates[0], layers[0], "parameters")
+    layer = layers[0] if len(layers) == 1 else ""
+    return FirstNonFinite(updates[0], layer, "parameters", until=updates[-1])
 
 
 def told(first: FirstNonFinite) -> str:
@@ -137,57 +173,78 @@ def told(first: FirstNonFinite) -> str:
     )
 
 
-def is_finite(tensor: torch.Tensor) -> bool:
-    """Whether all stored numbers are finite."""
-    values = tensor.detach()
-    return bool(torch.isfinite(values.coalesce().values() if values.is_sparse else values).all())
-
-
 # ---- the parameters
 
 
-def _in_an_update(
-    updates: range, model: nn.Module, batches: Batches, trained: dict[str, nn.Parameter]
+def _since(first: int, last: int) -> range:
+    return range(min(max(first, 1), last), last + 1)
+
+
+def _would_show(model: nn.Module, layers: list[str], batches: Batches, looks: Looks) -> bool:
+    """Whether each of those layers alone, as it is now, would have shown in the look at `clean`.
+
+    The batches of that step, or the newest where they are gone, are run once more for each, with a
+    loss that adds up squares. A layer that has its own loss, or is used in other steps only, does
+    not show.
+    """
+    kept = batches.before
+    given = kept.get(looks.clean) or batches.now or [b for one in kept.values() for b in one][-1:]
+    return len(layers) <= MOST_TRIED and all(
+        any(_shows(model, layer, batch, batches.autocast, looks.probe) for batch in given)
+        for layer in layers
+    )
+
+
+def _shows(
+    model: nn.Module, layer: str, batch: Batch, autocast: torch.dtype | None, probe: str | None
+) -> bool:
+    """Whether the gradient of `probe` is not finite where only that layer's parameters are not."""
+    try:
+        twin = _mended(model, but=layer)
+        with global_state_kept(), _autocast(model, autocast):
+            loss = sum(t.float().square().sum() for t in _outputs(twin, batch) if t.requires_grad)
+        assert isinstance(loss, torch.Tensor)
+        loss.backward()
+    except Exception:  # somebody's model may refuse a copy or a second call in its own way
+        return False
+    gradient = dict(twin.named_parameters())[probe].grad if probe else None
+    return gradient is not None and not is_finite(gradient)
+
+
+def _in_a_batch(
+    kept: dict[int, list[Batch]], updates: range, model: nn.Module, autocast: torch.dtype | None
 ) -> FirstNonFinite | None:
-    """Which of those updates made parameters not finite, if some are so."""
-    layers = list(dict.fromkeys(_layer(n) for n, p in trained.items() if not is_finite(p)))
-    if not layers:
-        return None
-    given = _in_a_batch_before(updates, model, batches)
-    if given is not None:
-        return given
-    if len(updates) == 1:
-        return FirstNonFinite(updates[0], layers[0], "parameters")
-    layer = layers[0] if len(layers) == 1 else ""
-    return FirstNonFinite(updates[0], layer, "parameters", until=updates[-1])
-
-
-def _in_a_batch_before(updates: range, model: nn.Module, batches: Batches) -> FirstNonFinite | None:
     """The first batch of those steps that no finite parameters could have taken.
 
     What the parameters were is gone: zeros stand for those that are not finite now.
     """
-    mended = _mended(model)
-    for step, kept in batches.before:
-        for batch in kept if step in updates else ():
-            given = _given(step, batch)
+    try:
+        mended = _mended(model)
+    except InvalidInput:
+        mended = model
+    for step in updates:
+        for batch in kept.get(step, ()):
+            given = _given(step, batch) if batch.is_own else None
             if given:
-                forward = _forward(mended, batch, batches.autocast)
-                if _is_from_the_input(forward, mended, batch, batches.autocast):
+                forward = _forward(mended, batch, autocast)
+                if _is_from_the_input(forward, mended, batch, autocast):
                     return given
     return None
 
 
 @torch.no_grad()
-def _mended(model: nn.Module) -> nn.Module:
-    """A copy with finite parameters and buffers; the model itself where it cannot be copied."""
-    try:
-        twin = own_copy(model)
-    except InvalidInput:
-        return model
-    for tensor in (*twin.parameters(), *twin.buffers()):
-        if tensor.is_floating_point():
-            tensor.nan_to_num_(0.0, 0.0, 0.0)
+def _mended(model: nn.Module, but: str | None = None) -> nn.Module:
+    """A copy with finite parameters and buffers, except those parameters of the layer `but`."""
+    twin = own_copy(model)
+    own = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    if any(id(tensor) in own for tensor in (*twin.parameters(), *twin.buffers())):
+        raise InvalidInput(f"a copy of the {type(model).__name__} shares parameters with it.")
+    for name, parameter in twin.named_parameters():
+        if _layer(name) != but and parameter.is_floating_point() and not is_lazy(parameter):
+            parameter.data = torch.nan_to_num(parameter, 0.0, 0.0, 0.0)
+    for buffer in twin.buffers():
+        if buffer.is_floating_point() and not is_lazy(buffer):
+            buffer.data = torch.nan_to_num(buffer, 0.0, 0.0, 0.0)
     return twin
 
 
@@ -196,17 +253,31 @@ def _mended(model: nn.Module) -> nn.Module:
 
 def _given(step: int, batch: Batch) -> FirstNonFinite | None:
     """The rows and columns of the first tensor of the batch that is not finite."""
-    for tensor in _tensors((batch.arguments, batch.named)):
-        if not tensor.is_floating_point() or is_finite(tensor):
-            continue
-        bad = ~torch.isfinite(tensor.detach())
-        rows = columns = ()
-        if tensor.ndim:
-            rows = tuple(bad.reshape(len(bad), -1).any(1).nonzero()[:, 0].tolist())
-        if tensor.ndim > 1:
-            columns = tuple(bad.reshape(-1, bad.shape[-1]).any(0).nonzero()[:, 0].tolist())
-        return FirstNonFinite(step, "", "input", rows, columns, batch.number)
+    for tensor in tensors((batch.arguments, batch.named)):
+        if tensor.is_floating_point() and not is_finite(tensor):
+            return FirstNonFinite(step, "", "input", *_places(tensor.detach()), batch.number)
     return None
+
+
+def _places(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The rows and the columns that hold numbers that are not finite."""
+    if tensor.layout != torch.strided:
+        return _places_stored(tensor.to_sparse_coo().coalesce())
+    bad = ~torch.isfinite(tensor)
+    rows = columns = ()
+    if tensor.ndim:
+        rows = tuple(bad.reshape(len(bad), -1).any(1).nonzero()[:, 0].tolist())
+    if tensor.ndim > 1:
+        columns = tuple(bad.reshape(-1, bad.shape[-1]).any(0).nonzero()[:, 0].tolist())
+    return rows, columns
+
+
+def _places_stored(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same of a sparse tensor, whose last axes may be dense ones."""
+    entries = (~torch.isfinite(tensor.values())).nonzero()
+    places = torch.cat([tensor.indices()[:, entries[:, 0]], entries[:, 1:].T])
+    rows = tuple(places[0].unique().tolist())
+    return rows, tuple(places[-1].unique().tolist()) if tensor.ndim > 1 else ()
 
 
 def _is_from_the_input(
@@ -219,13 +290,17 @@ def _is_from_the_input(
 
 
 def _holds_nan(batch: Batch) -> bool:
-    tensors = _tensors((batch.arguments, batch.named))
-    return any(t.is_floating_point() and bool(torch.isnan(t).any()) for t in tensors)
+    given = tensors((batch.arguments, batch.named))
+    return any(t.is_floating_point() and bool(torch.isnan(stored(t)).any()) for t in given)
 
 
 def _cleaned(batch: Batch) -> Batch:
-    def zeros(tensor: torch.Tensor) -> torch.Tensor:
-        return torch.nan_to_num(tensor, 0.0, 0.0, 0.0) if tensor.is_floating_point() else tensor
+    def zeros(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        if value.layout in (torch.strided, torch.sparse_coo):
+            return torch.nan_to_num(value, 0.0, 0.0, 0.0)
+        return torch.nan_to_num(value.to_sparse_coo(), 0.0, 0.0, 0.0).to_sparse(layout=value.layout)
 
     arguments, named = _mapped((batch.arguments, batch.named), zeros)
     return Batch(arguments, named, batch.number)
@@ -253,19 +328,25 @@ def _forward(model: nn.Module, batch: Batch, autocast: torch.dtype | None) -> _F
 
 
 def _outputs(model: nn.Module, batch: Batch) -> list[torch.Tensor]:
-    return list(_tensors(model(*batch.arguments, **batch.named)))
+    """What the model gives for copies of the arguments: it may write to them."""
+    arguments, named = _mapped((batch.arguments, batch.named), _copied)
+    with torch.compiler.set_stance("force_eager"):
+        return list(tensors(model(*arguments, **named)))
+
+
+def _copied(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, torch.Tensor) else copy.deepcopy(value)
 
 
 def _autocast(model: nn.Module, dtype: torch.dtype | None) -> Any:
     if dtype is None:
         return nullcontext()
-    device = next((p.device.type for p in model.parameters()), "cpu")
-    return torch.autocast(device, dtype)
+    return torch.autocast(device_type(model), dtype)
 
 
 def _note(name: str, found: list[str]) -> Any:
     def hook(module: nn.Module, _: Any, output: Any) -> None:
-        if not all(map(is_finite, _tensors(output))):
+        if not all(map(is_finite, tensors(output))):
             found.append(name or type(module).__name__)
 
     return hook
@@ -274,19 +355,8 @@ def _note(name: str, found: list[str]) -> Any:
 # ---- small things
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in nested tuples, lists and dicts."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (tuple, list, dict)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(inner)
-
-
-def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """The same nested tuples, lists and dicts, with every tensor changed."""
-    if isinstance(value, torch.Tensor):
-        return change(value)
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The same nested tuples, lists and dicts, with everything in them changed."""
     if isinstance(value, dict):
         return {key: _mapped(inner, change) for key, inner in value.items()}
     if isinstance(value, list):
@@ -294,7 +364,7 @@ def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(value, tuple):
         inner = [_mapped(one, change) for one in value]
         return type(value)(*inner) if hasattr(value, "_fields") else tuple(inner)
-    return value
+    return change(value)
 
 
 def _layer(parameter: str) -> str:

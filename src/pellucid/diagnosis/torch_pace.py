@@ -5,7 +5,7 @@ from itertools import pairwise
 from statistics import median
 from time import perf_counter_ns
 
-TIMED = 10
+TIMED = 6
 """Steps that are timed, the first ones. Every one of them is looked at."""
 LONG = 5_000_000
 """Nanoseconds of a step from which on every step is looked at."""

@@ -5,7 +5,6 @@ where `rate` scales the learning rate, for a remedy that is tried.
 """
 
 import itertools
-import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,6 +21,7 @@ from torch.optim.optimizer import (
 from torch.overrides import TorchFunctionMode
 
 from .._shapes import Array
+from .torch_state import are_finite
 from .torch_steps import Looked, Rows, kind_of, looking
 
 MOST_BATCHES = 64
@@ -184,7 +184,7 @@ def _describe(seen: Seen, optimizer: torch.optim.Optimizer) -> None:
 
 def _keep_if_finite(seen: Seen, module: nn.Module) -> None:
     state = {k: v.detach().clone() for k, v in module.state_dict().items()}
-    if all(bool(torch.isfinite(v).all()) for v in state.values() if v.is_floating_point()):
+    if are_finite(state.values()):
         seen.last_finite = state
 
 
@@ -219,12 +219,3 @@ def broadcasts(outputs: Any, target: Any) -> bool:
     if len(a) > len(b):
         return len(a) == 2 and len(b) == 1 and a == (b[0], 1) and b[0] > 1
     return len(b) == 2 and len(a) == 1 and b == (a[0], 1) and a[0] > 1
-
-
-def is_finite(state: dict[str, torch.Tensor]) -> bool:
-    """Whether no parameter is infinite or no number."""
-    return all(
-        math.isfinite(float(v.detach().abs().max()))
-        for v in state.values()
-        if v.is_floating_point() and v.numel()
-    )

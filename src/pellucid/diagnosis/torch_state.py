@@ -1,9 +1,10 @@
 """Other people's objects stay as they are: own copies, and every global state put back."""
 
 import copy
+import math
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -91,6 +92,44 @@ def own_copy(module: nn.Module) -> nn.Module:
     return twin
 
 
+def is_finite(tensor: torch.Tensor) -> bool:
+    """Whether all stored numbers are finite; those of a sparse tensor are its values."""
+    return bool(torch.isfinite(stored(tensor)).all())
+
+
+def are_finite(tensors: Iterable[torch.Tensor]) -> bool:
+    """Whether all of them are finite; whole numbers are."""
+    return all(is_finite(tensor) for tensor in tensors if tensor.is_floating_point())
+
+
+def not_finite(named: dict[str, Any]) -> list[str]:
+    """The names of those tensors that hold a number that is not finite."""
+    usual = [t.detach() for t in named.values() if t.dtype in _USUAL and t.layout == torch.strided]
+    if len(usual) == len(named) and all(map(math.isfinite, norms(usual))):
+        return []  # one call for all; the norm of very large numbers is not finite either
+    return [name for name, tensor in named.items() if not is_finite(tensor)]
+
+
+def norms(tensors: list[torch.Tensor]) -> list[float]:
+    """Euclid's norm of each; one call and, on one device, one wait for all of them."""
+    found = _all_norms([tensor.detach() for tensor in tensors]) if tensors else []
+    is_one_device = len({norm.device for norm in found}) == 1
+    return torch.stack(found).tolist() if is_one_device else list(map(float, found))
+
+
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers that a tensor of any layout stores, without their places."""
+    values = tensor.detach()
+    if values.layout == torch.sparse_coo:
+        return values.coalesce().values()
+    return values if values.layout == torch.strided else values.values()
+
+
+def device_type(module: nn.Module) -> str:
+    """Where the parameters are, "cpu" if there are none."""
+    return next((p.device.type for p in module.parameters()), "cpu")
+
+
 def in_float64(module: nn.Module) -> nn.Module:
     """A copy in evaluation mode with float64 parameters and buffers."""
     return own_copy(module).double().eval()
@@ -127,3 +166,7 @@ def _of_torch(hook: Any) -> bool:
 def _cuda_devices() -> list[int]:
     started = torch.cuda.is_available() and torch.cuda.is_initialized()
     return list(range(torch.cuda.device_count())) if started else []
+
+
+_USUAL = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+_all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make

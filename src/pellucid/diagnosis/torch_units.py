@@ -5,7 +5,9 @@ the gradient says, for activations that are modules and for those that are calls
 gates, residual sums) are left alone: there a zero or a saturated output is no fault.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,8 @@ from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
 )
+
+from .torch_batches import is_compiled
 
 FLAT = 0.01
 """A slope below this share of the steepest counts as saturated."""
@@ -31,71 +35,136 @@ class Units:
     mask: torch.Tensor
     rows: int
 
+    @property
+    def share(self) -> float:
+        """The share of the units that were so."""
+        return int(self.mask.sum()) / max(1, self.mask.numel())
+
     def also(self, other: "Units") -> "Units":
         """The same units on the rows of both."""
         return Units(self.state, self.mask & other.mask, self.rows + other.rows)
 
 
+class Lasting:
+    """What the units of a layer were in its measurements, kept in the width of one of them."""
+
+    def __init__(self, first: Units):
+        self._state = first.state
+        self._rows = [first.rows]
+        self._otherwise = (~first.mask).long()  # each unit's last measurement, from 1, if not so
+
+    def add(self, units: Units) -> "Lasting":
+        """With one more measurement; those of another kind begin anew."""
+        if units.state != self._state or units.mask.shape != self._otherwise.shape:
+            return Lasting(units)
+        self._rows.append(units.rows)
+        self._otherwise = torch.where(units.mask, self._otherwise, len(self._rows))
+        return self
+
+    def in_the_last(self, measurements: int, rows: int) -> tuple[int, Units] | None:
+        """How many measurements the last half is, and the units that were so in all of them.
+
+        At least so many measurements count; None where they are missing, or have too few rows.
+        """
+        n = max(measurements, math.ceil(len(self._rows) / 2))
+        if len(self._rows) < n or sum(self._rows[-n:]) < rows:
+            return None
+        mask = self._otherwise <= len(self._rows) - n
+        return n, Units(self._state, mask, sum(self._rows[-n:]))
+
+
 class UnitsSeen:
-    """Looks at the forwards of a model between `begin` and `end`.
+    """Looks at the forwards of a model that run inside `looking`.
 
     The hooks are those of torch for all modules, so that none is in the model or in its copies.
+    `failed` is called with what goes wrong in them. They stay away from a model that is compiled,
+    which they would have compiled again.
     """
 
-    def __init__(self, model: nn.Module):
+    def __init__(self, model: nn.Module, failed: Callable[[Exception], None]):
         self._names = {id(m): name for name, m in model.named_modules()}
+        self._failed = failed
+        self._is_compiled = any(map(is_compiled, model.modules()))
         self._handles: list[Any] = []
         self._seen: dict[str, Units] = {}
-        self._made: dict[Any, nn.Linear] = {}  # node of the graph -> layer whose output it made
-        self._outputs: dict[Any, torch.Tensor] = {}  # node of the graph -> output of an activation
+        self._forget()
 
-    def begin(self) -> None:
-        """Look at every forward from here on."""
+    def _forget(self) -> None:
+        self._made: dict[Any, nn.Linear] = {}  # node of the graph -> layer whose output it made
+        self._behind: dict[Any, tuple[str, Units]] = {}  # node of an activation -> its units
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Look at what runs inside, and hold nothing of it afterwards but what was seen."""
+        if self._handles or self._is_compiled:
+            yield
+            return
         self._handles = [
             register_module_forward_pre_hook(self._enters),
             register_module_forward_hook(self._leaves),
         ]
+        try:
+            yield
+        finally:
+            for handle in self._handles:
+                handle.remove()
+            self._handles = []
+            self._forget()
 
     def end(self) -> dict[str, Units]:
-        """What was seen of each hidden layer since `begin`."""
-        for handle in self._handles:
-            handle.remove()
-        seen = self._seen
-        self._handles, self._seen, self._made, self._outputs = [], {}, {}, {}
+        """What was seen of each hidden layer since the last `end`."""
+        seen, self._seen = self._seen, {}
         return seen
 
     def _leaves(self, module: nn.Module, _: Any, output: Any) -> None:
+        if _is_compiling() or id(module) not in self._names:
+            return
+        try:
+            self._note_output(module, output)
+        except Exception as error:  # of somebody's own tensors
+            self._failed(error)
+
+    def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if _is_compiling() or not isinstance(module, nn.Linear):
+            return
+        if id(module) not in self._names or not arguments:
+            return
+        try:
+            self._note_units(arguments[0])
+        except Exception as error:  # of somebody's own tensors
+            self._failed(error)
+
+    def _note_output(self, module: nn.Module, output: Any) -> None:
         node = getattr(output, "grad_fn", None)
-        if node is None or id(module) not in self._names:
+        if node is None:
             return
         if isinstance(module, nn.Linear):
             self._made[node] = module
         elif node.name() in _ACTIVATIONS:
-            self._outputs[node] = output
-
-    def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        if isinstance(module, nn.Linear) and id(module) in self._names and arguments:
-            found = self._units_behind(arguments[0])
+            found = self._units(node, output)
             if found is not None:
-                name, units = found
-                earlier = self._seen.get(name)
-                self._seen[name] = units if earlier is None else earlier.also(units)
+                self._behind[node] = found
 
-    def _units_behind(self, h: Any) -> tuple[str, Units] | None:
-        """The hidden layer that `h` comes from, and its units: h <- activation <- layer."""
+    def _note_units(self, h: Any) -> None:
+        """Note the hidden layer that `h` comes from, and its units: h <- activation <- layer."""
         start = getattr(h, "grad_fn", None)
         node = self._skipped(start)
         if node is None or node.name() not in _ACTIVATIONS:
+            return
+        found = self._behind.get(node)
+        if found is None and (node is start or _ACTIVATIONS[node.name()][0] == "inactive"):
+            found = self._units(node, h)  # dropout keeps a zero
+        if found is not None:
+            name, units = found
+            earlier = self._seen.get(name)
+            self._seen[name] = units if earlier is None else earlier.also(units)
+
+    def _units(self, node: Any, values: torch.Tensor) -> tuple[str, Units] | None:
+        """The layer whose outputs the activation got, and its units in the activation's values."""
+        layer = self._made.get(self._skipped(node.next_functions[0][0]))
+        if layer is None or values.ndim < 2 or values.shape[-1] != layer.out_features:
             return None
         state, is_so = _ACTIVATIONS[node.name()]
-        values = self._outputs.get(node)
-        if values is None and (node is start or state == "inactive"):  # dropout keeps a zero
-            values = h
-        layer = self._made.get(self._skipped(node.next_functions[0][0]))
-        if layer is None or values is None or values.ndim < 2:
-            return None
-        if values.shape[-1] != layer.out_features:
-            return None
         rows = values.detach().reshape(-1, layer.out_features)
         return self._names[id(layer)], Units(state, is_so(rows).all(0), len(rows))
 
@@ -128,3 +197,4 @@ _PASSED = _NORMALISED | {
     "UnsafeViewBackward0",
     "ViewBackward0",
 }
+_is_compiling = torch.compiler.is_compiling

@@ -2,51 +2,42 @@
 
 import math
 import warnings
-from collections import deque
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import is_lazy
 
 from .._errors import InvalidInput, PellucidWarning
 from . import torch_pace
 from .torch_batches import Batches
-from .torch_nonfinite import SEE, FirstNonFinite, at_the_end, is_finite, locate, told
+from .torch_layers import LayerMeasurement, Layers
+from .torch_nonfinite import (
+    SEE,
+    FirstNonFinite,
+    Looks,
+    in_an_update,
+    in_the_last_batch,
+    locate,
+    told,
+)
 from .torch_pace import Pace
-from .torch_units import Units, UnitsSeen
+from .torch_state import is_finite, not_finite
+from .torch_units import Lasting, Units, UnitsSeen
 
 INTERVAL = 200
 """Steps between two measurements."""
 ENOUGH = 5
-"""Measurements in a row that must agree before anything is said."""
-ENOUGH_ROWS = 20
+"""Measurements in a row that must agree before anything is said; of units, the last half."""
+ENOUGH_ROWS = 500
 """Rows that those measurements need together before anything is said of units."""
 MOST_UNITS = 0.8
 """A share of a layer's units that is worth saying."""
 LARGE_UPDATE = 1.0
 LARGEST_PROBE = 2**16
 """Numbers of a gradient that are added up in one look, at most."""
-
-
-@dataclass(frozen=True)
-class LayerMeasurement:
-    """One layer at one step: norms over its weights and biases, shares of its units.
-
-    `dead` and `saturated` are 0 where the layer's units were not looked at: those of the output,
-    and those that go into no other layer by an activation alone.
-    """
-
-    step: int
-    layer: str
-    gradient_norm: float
-    update_ratio: float
-    dead: float
-    saturated: float
 
 
 @dataclass(frozen=True)
@@ -62,8 +53,8 @@ class Watch:
 
     A unit counts as dead where ReLU made it 0 on every row of a batch, and as saturated where the
     slope of its sigmoid or tanh was below 1 % of the steepest on every row. `findings` is empty
-    unless something was so in at least five measurements in a row. Steps are those that the
-    optimizer made, from 1.
+    unless something was so in at least five measurements in a row, for units in the last half of
+    all and on 500 rows. Steps are those that the optimizer made, from 1.
     """
 
     def __init__(self, model: Any, optimizer: Any, interval: int):
@@ -75,25 +66,32 @@ class Watch:
         if int(interval) < 1:
             raise InvalidInput(f"interval is {interval}; it needs a whole number of steps above 0.")
         self.interval = int(interval)
-        self.steps = 0
         self.first_nonfinite: FirstNonFinite | None = None
         self.measurements: tuple[LayerMeasurement, ...] = ()
         self._model, self._optimizer = model, optimizer
-        self._layers = _with_weights(model)
-        self._batches = Batches(model, self._is_spoiled_so_far)
+        self._layers = Layers(model, optimizer)
+        self._batches = Batches(model, self._gradient_so_far)
         self._pace = Pace()
-        self._next_look = 1  # the steps before it are counted, and no more
+        self._next_turn: float = 1  # the steps before it are not measured, nor is the next one
+        self._step = 0  # the one that was looked at last
+        self._next_look: float = 1  # the steps before it are counted, and no more
+        self._finite = 1  # before this update, all parameters were seen to be finite
         self._clean = 0  # the last step whose gradient was seen, and was finite
-        self._units = UnitsSeen(model)
+        self._clean_of: nn.Parameter | None = None  # that parameter's
+        self._units = UnitsSeen(model, self._fails)
         self._units_now: dict[str, Units] = {}
-        self._units_of: dict[str, deque[Units]] = {}
-        self._rows: list[LayerMeasurement] = []
-        self._before_step: dict[str, list[torch.Tensor]] = {}
-        self._left_out: dict[str, list[torch.Tensor]] = {}  # layers that the optimizer lacks
-        self._moved_elsewhere: set[str] = set()
+        self._units_of: dict[str, Lasting] = {}
         self._bad_at_start: set[str] = set()
+        self._failure = ""
         self._handles: list[Any] = []
+        self._after_handle: Any = None
+        self._trained = list(self._layers.trained_lately.values())  # among them the probe is chosen
         self._choose_probe()
+
+    @property
+    def steps(self) -> int:
+        """How many the optimizer made."""
+        return self._batches.step - 1
 
     # ---- the block
 
@@ -102,51 +100,109 @@ class Watch:
         if self._handles:
             raise InvalidInput("this watch is in its block already; make another with watch(...).")
         if self.steps == 0:
-            self._bad_at_start = {n for n, p in self._trained().items() if not is_finite(p)}
-        self._handles = [self._optimizer.register_step_pre_hook(self._before)]
+            self._bad_at_start = self._spoiled_now()
+        can_skip = getattr(self._optimizer, "_step_supports_amp_scaling", False)
+        before = self._before_scaled if can_skip else self._before
+        self._handles = [self._optimizer.register_step_pre_hook(before)]
         self._batches.begin()
-        self._next_look = self.steps + 1
-        if (self.steps + 1) % self.interval == 0:
-            self._units.begin()
+        self._next_look = math.inf if self._failure else self.steps + 1
+        if (self.steps + 1) % self.interval == 0 and not self._failure:
+            self._batches.run_inside(self._units.looking)
         return self
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
         """Take everything away, and warn of what is sure."""
         for handle in self._handles:
             handle.remove()
-        self._handles, self._before_step = [], {}
-        self._units.end()
-        if self.first_nonfinite is None:
-            trained = self._trained_and_good_at_start()
-            updates = self._updates_until(self.steps)
-            self.first_nonfinite = at_the_end(
-                self.steps, self._model, self._batches, trained, updates
-            )
-        self._batches.end()
-        self.measurements = tuple(self._rows)
+        self._handles = []
+        try:
+            self._take_after_away()
+            if self.first_nonfinite is None:
+                self.first_nonfinite = self._at_the_end(error)
+        except Exception as failure:  # of somebody's own tensors or modules
+            self._fails(failure)
+        finally:
+            self._batches.end()
+        self.measurements = tuple(self._layers.rows)
         with nullcontext() if kind is None else suppress(PellucidWarning):
             for finding in self.findings:
                 warnings.warn(finding.sentence, PellucidWarning, stacklevel=2)
 
+    def _at_the_end(self, error: Any) -> FirstNonFinite | None:
+        """What no further step shows: what the last updates did, or a batch that ended the loop.
+
+        One that the loop left out, without an error, is no fault.
+        """
+        first = self._in_an_update() if self.steps else None
+        if first is None and isinstance(error, Exception):
+            return in_the_last_batch(self.steps + 1, self._model, self._batches)
+        return first
+
+    def _fails(self, error: Exception) -> None:
+        """Watch no more, and say so: what goes wrong here is no matter of the training's."""
+        if not self._failure:
+            self._failure = (
+                f"After step {self.steps} nothing more was watched, and nothing was disturbed: "
+                f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            )
+        self._next_look, self._next_turn = math.inf, 0
+        self._batches.end()
+
     # ---- every step: a count and its batch; a few microseconds more where it is looked at
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        self.steps += 1
-        if self.steps < self._next_look and not kwargs and len(args) == 1:
-            self._batches.after_step(self.steps)
+        batches = self._batches
+        step = batches.step
+        is_usual = not kwargs and len(args) == 1
+        if is_usual and step < self._next_look:
+            batches.step = step + 1
             return None
+        try:
+            if is_usual and step < self._next_turn:
+                # the same as `_look_closer` does, without more calls
+                gradient = None if self._probe is None else self._probe.grad
+                value = 0.0 if gradient is None else gradient.sum().item()
+                if value != 0.0 and value - value == 0.0:
+                    self._clean, self._clean_of = step, self._probe
+                    self._next_look = step + self._pace.every
+                    if self._next_look > self._next_turn:
+                        self._next_look = self._next_turn
+                    return None
+            self._step = step
+            return None if self._failure else self._look_closer(args, kwargs)
+        except Exception as error:  # of somebody's own tensors or modules
+            self._fails(error)
+            return None
+        finally:
+            batches.step = step + 1
+
+    def _before_scaled(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """The same where a scaler may have the optimizer itself skip a step."""
+        skips = getattr(optimizer, "found_inf", None)
+        if skips is not None:
+            self._batches.scaled(self._batches.step, skips)
+        return self._before(optimizer, args, kwargs)
+
+    def _look_closer(self, args: Any, kwargs: Any) -> Any:
+        """Look at this step, or at every evaluation of its closure; measure it if it is its turn.
+
+        The arguments of `step` are given back if they are others.
+        """
+        self._take_after_away()
         changed = self._with_checks(args, kwargs) if kwargs or len(args) > 1 else None
         if changed is None:
             self._look()
-        self._batches.after_step(self.steps)
-        place = self.steps % self.interval
+        self._batches.is_amid = changed is not None
+        place = self._step % self.interval
         if place == 0:
             self._measure()
         if place == self.interval - 1:
-            self._units.begin()
-            self._batches.asks_autocast = True
-        every = self._pace.every if changed is None else 1
-        self._next_look = self.steps + max(1, min(every, self.interval - 1 - place))
+            self._batches.run_inside(self._units.looking)
+            self._batches.ask_autocast()
+        is_steady = self._pace.is_chosen and changed is None and place
+        turn = self._step + max(1, self.interval - 1 - place)
+        self._next_turn = turn if is_steady and self.first_nonfinite is None else 0
+        self._next_look = min(turn, self._step + (self._pace.every if is_steady else 1))
         return changed
 
     def _look(self) -> None:
@@ -160,14 +216,17 @@ class Watch:
             if self._pace.is_chosen:
                 self._batches.keep(self._pace.every)
         if is_spoiled:
-            self._locate(self.steps - 1)
+            self._locate(self._step - 1)
 
-    def _is_spoiled_so_far(self) -> bool:
-        """Whether it is so amid a step, which is asked only if that step will be looked at."""
-        if self.steps + 1 < self._next_look:
-            return False
-        value = self._probed()
-        return value - value != 0.0
+    def _gradient_so_far(self) -> float:
+        """That gradient amid a step; in one that will not be looked at, 1 for any that is there."""
+        try:
+            if self._batches.step >= self._next_look:
+                return self._probed()
+            return 0.0 if self._probe is None or self._probe.grad is None else 1.0
+        except Exception as error:  # of somebody's own tensors
+            self._fails(error)
+            return math.nan
 
     def _is_spoiled(self) -> bool:
         """Whether the gradient of one parameter near the output is not finite."""
@@ -175,7 +234,7 @@ class Watch:
         if value - value != 0.0:
             return True
         if value != 0.0:  # zeros may be all that an unused parameter has
-            self._clean = self.steps
+            self._clean, self._clean_of = self._step, self._probe
         return False
 
     def _probed(self) -> float:
@@ -193,11 +252,16 @@ class Watch:
 
         That of a bias would not do: it is the same for every output where the loss is linear.
         """
-        trained = list(self._trained().values())
-        used = [p for p in trained if p.grad is not None and not p.grad.is_sparse] or trained
-        last = sorted(used[-2:], key=lambda p: p.numel())
-        small = [p for p in last if p.numel() <= LARGEST_PROBE]
-        self._probe = small[-1] if small else next(iter(last), None)
+        if self._layers.are_lazy:
+            self._trained = list(self._layers.trained.values())
+        last: list[nn.Parameter] = []
+        for parameter in reversed(self._trained):
+            if parameter.grad is not None and not parameter.grad.is_sparse:
+                last.append(parameter)
+            if len(last) == 2:
+                break
+        small = sorted((p for p in last if p.numel() <= LARGEST_PROBE), key=lambda p: p.numel())
+        self._probe = small[-1] if small else min(last, key=lambda p: p.numel(), default=None)
         self._is_one = self._probe is not None and self._probe.numel() == 1
 
     def _with_checks(self, args: Any, kwargs: Any) -> Any:
@@ -206,21 +270,28 @@ class Watch:
         if not callable(closure):
             return None
         before = self.first_nonfinite
-        last = [self.steps - 1]  # whose update was the last one
+        last = [self._step - 1]  # whose update was the last one
 
         def looked_at() -> Any:
             value = closure()
-            if before is None:
-                self.first_nonfinite = None  # a line search may come back from such a point
-                if self._is_spoiled():
-                    self._locate(last[0])
-            self._batches.after_step(self.steps)
-            last[0] = self.steps
+            if not self._failure:
+                try:
+                    self._look_at_evaluation(before, last)
+                except Exception as error:  # of somebody's own tensors or modules
+                    self._fails(error)
             return value
 
         if len(args) > 1:
             return (args[0], looked_at, *args[2:]), kwargs
         return args, {**kwargs, "closure": looked_at}
+
+    def _look_at_evaluation(self, before: FirstNonFinite | None, last: list[int]) -> None:
+        if before is None:
+            self.first_nonfinite = None  # a line search may come back from such a point
+            if self._is_spoiled():
+                self._locate(last[0])
+        self._batches.evaluated()
+        last[0] = self._step
 
     def _locate(self, last: int) -> None:
         """Called before the update: the parameters are those that the step `last` left."""
@@ -228,62 +299,50 @@ class Watch:
         if found_inf is not None and bool(found_inf):
             return
         if self._probe is None or self._probe.grad is None or is_finite(self._probe.grad):
-            self._clean = self.steps  # only the sum was too large
+            self._clean, self._clean_of = self._step, self._probe  # only the sum was too large
             return
-        trained = self._trained() if last == 0 else self._trained_and_good_at_start()
-        updates = self._updates_until(last)
-        self.first_nonfinite = locate(self.steps, self._model, self._batches, trained, updates)
+        self.first_nonfinite = FirstNonFinite(self._step, "", "gradient")  # if no more can be said
+        trained = self._trained_at_start() if last else self._layers.trained
+        looks = self._looks(self._step, last)
+        self.first_nonfinite = locate(self._model, self._batches, trained, looks)
 
-    def _updates_until(self, last: int) -> range:
-        """The steps up to `last` whose updates nothing has shown to be finite."""
-        return range(min(max(self._clean, 1), last), last + 1)
+    def _in_an_update(self) -> FirstNonFinite | None:
+        trained, looks = self._trained_at_start(), self._looks(self.steps + 1, self.steps)
+        return in_an_update(self._model, self._batches, trained, looks)
+
+    def _looks(self, step: int, last: int) -> Looks:
+        names = {id(p): name for name, p in self._model.named_parameters()}
+        return Looks(step, last, self._finite, self._clean, names.get(id(self._clean_of)))
 
     # ---- every `interval` steps
 
     def _measure(self) -> None:
+        self._batches.run_inside(None)
         self._units_now = self._units.end()
         for name, units in self._units_now.items():
-            self._units_of.setdefault(name, deque(maxlen=ENOUGH)).append(units)
-        self._layers = _with_weights(self._model)  # lazy ones have got theirs by now
-        self._before_step = {
-            name: [p.detach().clone() for p in _own(module)]
-            for name, module in self._layers.items()
-        }
-        held = self._held()
-        for name, now in self._before_step.items():
-            if not any(id(p) in held for p in _own(self._layers[name])):
-                old = self._left_out.get(name, now)
-                if not all(torch.equal(a, b) for a, b in zip(old, now, strict=True)):
-                    self._moved_elsewhere.add(name)
-                self._left_out[name] = now
-        self._handles.append(self._optimizer.register_step_post_hook(self._after))
+            lasting = self._units_of.get(name)
+            self._units_of[name] = Lasting(units) if lasting is None else lasting.add(units)
+        self._layers.before()
+        self._after_handle = self._optimizer.register_step_post_hook(self._after)
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._handles.pop().remove()
-        now = [list(_own(module)) for module in self._layers.values()]
-        old = list(self._before_step.values())
-        gradients = [[_gradient(p) for p in part] for part in now]
-        moved: list[torch.Tensor] = _all_differences(_flat(now), _flat(old)) if now else []
-        differences = iter(moved)
-        moves = [[next(differences) for _ in part] for part in now]
-        norms = iter(_norms([*gradients, *moves, *old]))
-        of_each = zip(*([next(norms) for _ in now] for _ in range(3)), strict=True)
-        for name, (gradient, move, size) in zip(self._layers, of_each, strict=True):
-            units = self._units_now.get(name)
-            share = 0.0 if units is None else float(units.mask.double().mean())
-            state = "" if units is None else units.state
-            self._rows.append(
-                LayerMeasurement(
-                    step=self.steps,
-                    layer=self._label(name),
-                    gradient_norm=gradient,
-                    update_ratio=move / size if size > 0 else (math.inf if move else 0.0),
-                    dead=share if state == "inactive" else 0.0,
-                    saturated=share if state == "saturated" else 0.0,
-                )
-            )
-        self._before_step = {}
-        self._choose_probe()
+        if self._step != self.steps or self._step % self.interval or self._failure:
+            return
+        try:
+            if self._layers.after(self._step, self._units_now):
+                self._finite = self._step
+            elif self.first_nonfinite is None:
+                self.first_nonfinite = self._in_an_update()
+            self._trained = list(self._layers.trained_lately.values())
+            self._choose_probe()
+        except Exception as error:  # of somebody's own tensors or modules
+            self._fails(error)
+
+    def _take_after_away(self) -> None:
+        """Not amid the hooks of `step` that it is one of: others may be there, too."""
+        if self._after_handle is not None:
+            self._after_handle.remove()
+            self._after_handle = None
 
     # ---- what is sure
 
@@ -293,24 +352,27 @@ class Watch:
         return tuple(self._findings())
 
     def _findings(self) -> Iterator[Finding]:
+        if self._failure:
+            yield Finding("not watched", self._failure)
         if self.first_nonfinite is not None:
             yield Finding("not finite", told(self.first_nonfinite))
-        for name, units in self._units_of.items():
-            lasting = _lasting(units)
-            if lasting is not None and float(lasting.mask.double().mean()) >= MOST_UNITS:
-                yield Finding(*_told_of_units(self._label(name), lasting))
-        for name in self._layers:
-            label = self._label(name)
-            rows = [r for r in self._rows if r.layer == label][-ENOUGH:]
+        for name, lasting in self._units_of.items():
+            found = lasting.in_the_last(ENOUGH, ENOUGH_ROWS)
+            if found is not None and found[1].share >= MOST_UNITS:
+                yield Finding(*_told_of_units(self._layers.label(name), *found))
+        for name in self._layers.names:
+            label = self._layers.label(name)
+            rows = [r for r in self._layers.rows if r.layer == label][-ENOUGH:]
             if len(rows) == ENOUGH:
                 yield from self._updates(name, label, rows)
 
     def _updates(self, name: str, label: str, rows: list[LayerMeasurement]) -> Iterator[Finding]:
         ratios = [row.update_ratio for row in rows]
         gradients = {row.gradient_norm for row in rows}
-        if name in self._left_out:
+        if name in self._layers.left_out:
             # one gradient that never changes is left from earlier
-            if name not in self._moved_elsewhere and min(gradients) > 0 and len(gradients) > 1:
+            is_still = name not in self._layers.moved_elsewhere
+            if is_still and min(gradients) > 0 and len(gradients) > 1:
                 yield Finding(
                     "no updates",
                     f"Layer {label!r} gets a gradient in each of the last {ENOUGH} measured steps, "
@@ -325,19 +387,16 @@ class Watch:
                 f"{SEE}",
             )
 
-    def _held(self) -> set[int]:
-        return {id(p) for group in self._optimizer.param_groups for p in group["params"]}
+    def _spoiled_now(self) -> set[str]:
+        try:
+            return set(not_finite(self._layers.trained_lately))
+        except Exception as error:  # of somebody's own tensors
+            self._fails(error)
+            return set()
 
-    def _trained(self) -> dict[str, nn.Parameter]:
-        held = self._held()
-        named = self._model.named_parameters()
-        return {n: p for n, p in named if p.requires_grad and id(p) in held and not is_lazy(p)}
-
-    def _trained_and_good_at_start(self) -> dict[str, nn.Parameter]:
-        return {n: p for n, p in self._trained().items() if n not in self._bad_at_start}
-
-    def _label(self, name: str) -> str:
-        return name or type(self._layers[name]).__name__
+    def _trained_at_start(self) -> dict[str, nn.Parameter]:
+        """The parameters that are trained and were finite before the first step."""
+        return {n: p for n, p in self._layers.trained.items() if n not in self._bad_at_start}
 
     # ---- as a table and in words
 
@@ -346,11 +405,11 @@ class Watch:
         import polars as pl
 
         names = list(LayerMeasurement.__dataclass_fields__)
-        rows = self._rows
+        rows = self._layers.rows
         return pl.DataFrame({name: [getattr(r, name) for r in rows] for name in names})
 
     def __repr__(self) -> str:
-        n = len({r.step for r in self._rows})
+        n = len({r.step for r in self._layers.rows})
         lines = [f"Watch({self.steps} steps, {n} measured, {len(self._layers)} layers)"]
         lines += [f"  {finding.sentence}" for finding in self.findings]
         return "\n".join(lines)
@@ -377,12 +436,9 @@ def watch(model: Any, optimizer: Any, *, interval: int = INTERVAL) -> Watch:
     return Watch(model, optimizer, interval)
 
 
-# ---- small things
-
-
-def _told_of_units(label: str, units: Units) -> tuple[str, str]:
-    share = f"{float(units.mask.double().mean()):.0%} of the units of layer {label!r}"
-    when = f"on every row in each of the last {ENOUGH} measurements"
+def _told_of_units(label: str, measurements: int, units: Units) -> tuple[str, str]:
+    share = f"{units.share:.0%} of the units of layer {label!r}"
+    when = f"on every row in each of the last {measurements} measurements, {units.rows} rows"
     if units.state == "inactive":
         return "dead units", (
             f"{share} were inactive {when}: no gradient reaches their weights. Seen with rates "
@@ -392,46 +448,3 @@ def _told_of_units(label: str, units: Units) -> tuple[str, str]:
         f"{share} were saturated {when}. Seen with unscaled inputs, with large initial weights "
         f"and with rates that are too high; {SEE}"
     )
-
-
-def _with_weights(model: nn.Module) -> dict[str, nn.Module]:
-    """The parts that have a weight matrix of their own."""
-    own = {n: dict(m.named_parameters(recurse=False)) for n, m in model.named_modules()}
-    matrices = {n for n, p in own.items() if "weight" in p and not is_lazy(p["weight"])}
-    return {n: m for n, m in model.named_modules() if n in matrices and m.weight.ndim == 2}
-
-
-def _own(module: nn.Module) -> Iterator[nn.Parameter]:
-    return module.parameters(recurse=False)
-
-
-def _gradient(parameter: nn.Parameter) -> torch.Tensor:
-    """The gradient's stored numbers; none where there is no gradient."""
-    gradient = parameter.grad
-    if gradient is None or not parameter.requires_grad:
-        return parameter.new_zeros(1)
-    return gradient.coalesce().values() if gradient.is_sparse else gradient
-
-
-def _flat(groups: list[Any]) -> list[torch.Tensor]:
-    return [tensor.detach() for group in groups for tensor in group]
-
-
-def _norms(groups: list[list[torch.Tensor]]) -> list[float]:
-    """Euclid's norm of each group; one call and, on one device, one wait for all of them."""
-    flat = _flat(groups)
-    norms = _all_norms(flat) if flat else []
-    is_one_device = len({norm.device for norm in norms}) == 1
-    values = iter(torch.stack(norms).tolist() if is_one_device else map(float, norms))
-    return [math.hypot(*(next(values) for _ in group)) for group in groups]
-
-
-def _lasting(units: deque[Units]) -> Units | None:
-    """The units that are so in all of the last measurements; None where those are too few."""
-    if len(units) < ENOUGH or sum(one.rows for one in units) < ENOUGH_ROWS:
-        return None
-    return reduce(Units.also, units)
-
-
-_all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make
-_all_differences: Any = vars(torch)["_foreach_sub"]
