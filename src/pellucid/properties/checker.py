@@ -274,8 +274,8 @@ class _Boxes(NamedTuple):
             (np.concatenate([low for low, _ in layer]), np.concatenate([high for _, high in layer]))
             for layer in zip(*(part.known for part in parts), strict=True)
         )
-        columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
-        return _Boxes(*columns, known)
+        node, low, high = (np.concatenate([part[i] for part in parts]) for i in range(3))
+        return _Boxes(node, low, high, known)
 
 
 def _next(waiting: list[_Boxes]) -> _Boxes:
@@ -363,7 +363,8 @@ class _Around(NamedTuple):
     def of(self, which: Array) -> "_Around":
         """Those on some of the boxes."""
         z = self.z[0][which], self.z[1][which]
-        return _Around(*(part[which] for part in self[:6]), z)
+        above, above_offset, below, below_offset, z_size, h_size = (p[which] for p in self[:6])
+        return _Around(above, above_offset, below, below_offset, z_size, h_size, z)
 
 
 def _ranges(layers: Sequence[_Layer], low: Array, high: Array, known: Known) -> "list[_Around]":
@@ -491,7 +492,8 @@ def _gamma(n: int) -> float:
 
 def _value(layer: _Layer, z: Array) -> Array:
     if layer.name == "hardtanh":
-        return np.clip(z, *layer.parameters)
+        least, most = layer.parameters
+        return np.clip(z, least, most)
     if layer.name == "identity":
         return z
     slope = {"relu": 0.0, "abs": -1.0}.get(layer.name, (*layer.parameters, 0.0)[0])

@@ -39,12 +39,15 @@ class Rows(NamedTuple):
 
 
 class LinearBounds(NamedTuple):
-    """Lower bounds of A y - b on every box, the slopes of the linear functions behind them, and
-    the ranges that they rest on.
+    """Lower bounds of A y - b on every box, with what they rest on.
+
+    `slopes` are those of the linear functions whose least values the bounds are. `influence` is
+    what an input may change the outputs by at most, for a unit of it and in sum over the rows.
     """
 
     least: Float64[Array, "n rows"]
     slopes: Float64[Array, "n rows d_in"]
+    influence: Float64[Array, "n d_in"]
     ranges: Ranges
 
 
@@ -94,7 +97,12 @@ def linear_bounds(
     end = _through(lines[-1], Rows(np.tile(A, (n, 1)), np.tile(-b, n), each))
     end = Rows(end.A @ W, end.offset + end.A @ bias, each)
     least, slopes = _backward(layers, lines, end, len(layers) - 1, low, high)
-    return LinearBounds(least.reshape(n, -1), slopes.reshape(n, len(A), -1), tuple(ranges))
+    influence = np.tile(np.abs(A).sum(axis=0), (n, 1))
+    for (W, _, _), around in zip(reversed(layers), reversed(lines), strict=True):
+        steepest = np.maximum(np.abs(around.upper_slope), np.abs(around.lower_slope))
+        influence = (influence * steepest) @ np.abs(W)
+    slopes = slopes.reshape(n, len(A), -1)
+    return LinearBounds(least.reshape(n, -1), slopes, influence, tuple(ranges))
 
 
 def _may_bend(sigma: Activation, low: Array, high: Array) -> Array:

@@ -17,8 +17,10 @@ from .relaxation import LinearBounds, Ranges, interval_bounds, linear_bounds
 
 BATCH = 64
 """Boxes that are bounded together."""
-STARTS, DESCENT = 2000, 30
-"""Random inputs that are tried first, and steps of each downhill."""
+STARTS, BEST, DESCENT = 2000, 200, 30
+"""Random inputs that are tried first, and of how many so many steps are made downhill."""
+INFLUENCE = 0.5
+"""How much the largest change of the outputs counts beside that of the bound."""
 SMALLEST = 1e-7
 """What a bound must exceed, relative to the largest number of its condition: rounding is less."""
 
@@ -140,11 +142,13 @@ class _Group:
 
     def is_safe(self, bounds: Float64[Array, "n rows"], least: Array) -> Array:
         """Where each case has a row whose bound is above 0."""
-        return np.logical_or.reduceat(bounds > least, self.starts, axis=1).all(axis=1)
+        shown = np.logical_or.reduceat(bounds > least, self.starts, axis=1)
+        return np.asarray(shown.all(axis=1))
 
     def broken(self, outputs: Float64[Array, "n d_out"]) -> Array:
         """Where all rows of some case hold."""
-        return np.logical_and.reduceat(outputs @ self.A.T <= self.b, self.starts, axis=1).any(1)
+        holds = np.logical_and.reduceat(outputs @ self.A.T <= self.b, self.starts, axis=1)
+        return np.asarray(holds.any(axis=1))
 
 
 def _groups(property: Property) -> list[_Group]:
@@ -211,7 +215,8 @@ class _Search:
         width = group.high - group.low
         ends = [*group.starts[1:], len(group.b)]
         for start, end in zip(group.starts, ends, strict=True):
-            at = x
+            misses = (self.network(x) @ group.A[start:end].T - group.b[start:end]).max(axis=1)
+            at = x[np.argsort(misses, kind="stable")[:BEST]]
             for step in range(DESCENT):
                 if time.monotonic() > self.end:
                     return
@@ -295,7 +300,7 @@ class _Search:
             broken = self.broken(group, _candidates(boxes, slopes))
             if broken is not None:
                 return broken
-            halves = _halves(boxes, slopes, tree)
+            halves = _halves(boxes, _moves(boxes, slopes, found.influence[~safe]), tree)
             if halves is None:
                 return False
             waiting.append(halves)
@@ -339,7 +344,8 @@ def _joined(parts: Sequence[_Boxes]) -> _Boxes:
         (np.concatenate([low for low, _ in layer]), np.concatenate([high for _, high in layer]))
         for layer in layers
     )
-    return _Boxes(*(np.concatenate(column) for column in columns), ranges)
+    low, high, node, depth = (np.concatenate(column) for column in columns)
+    return _Boxes(low, high, node, depth, ranges)
 
 
 def _worst(group: _Group, found: LinearBounds, least: Array) -> Float64[Array, "n d_in"]:
@@ -359,11 +365,21 @@ def _candidates(boxes: _Boxes, slopes: Array) -> Array:
     return np.concatenate([corner, boxes.low + (boxes.high - boxes.low) / 2])
 
 
-def _halves(boxes: _Boxes, slopes: Array, tree: _Tree) -> _Boxes | None:
-    """Both halves of every box along the input that moves its bound most; None at a point."""
+def _moves(boxes: _Boxes, slopes: Array, influence: Array) -> Float64[Array, "n d_in"]:
+    """How much the bound moves along each input; and a little of what the outputs may move.
+
+    The bound alone may be level along an input that keeps units unclear.
+    """
+    moves = np.abs(slopes) * (boxes.high - boxes.low)
+    largest = influence * (boxes.high - boxes.low)
+    share = largest / np.maximum(largest.sum(axis=1, keepdims=True), 1e-300)
+    return moves + INFLUENCE * share * moves.sum(axis=1, keepdims=True)
+
+
+def _halves(boxes: _Boxes, moves: Array, tree: _Tree) -> _Boxes | None:
+    """Both halves of every box along the input that moves it most; None at a point."""
     low, high = boxes.low, boxes.high
     each = np.arange(len(low))
-    moves = np.abs(slopes) * (high - low)
     along = np.where(moves.max(axis=1) > 0, moves.argmax(axis=1), (high - low).argmax(axis=1))
     a, b = low[each, along], high[each, along]
     middle = a + (b - a) / 2
