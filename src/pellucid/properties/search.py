@@ -1,8 +1,8 @@
 """`check_property`: look for an input that breaks a property, or for boxes on which none can."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,14 @@ from .relaxation import LinearBounds, Ranges, interval_bounds, linear_bounds
 
 BATCH = 64
 """Boxes that are bounded together."""
-STARTS, BEST, DESCENT = 2000, 200, 30
+STARTS, BEST, DESCENT = 10_000, 500, 60
 """Random inputs that are tried first, and of how many so many steps are made downhill."""
+MOST_WAITING = 300
+"""Lists of boxes beyond which only the last are taken: memory."""
+FEW_STEPS = 5
+"""The same from the middle of a box that is halved."""
+FIRST_STEP, SHRINK = 0.1, 0.9
+"""The length of a first step, as a share of the box, and what each later one has of it."""
 INFLUENCE = 0.5
 """How much the largest change of the outputs counts beside that of the bound."""
 SMALLEST = 1e-7
@@ -145,6 +151,10 @@ class _Group:
         shown = np.logical_or.reduceat(bounds > least, self.starts, axis=1)
         return np.asarray(shown.all(axis=1))
 
+    def slack(self, values: Float64[Array, "n rows"]) -> Float64[Array, " n"]:
+        """The least over the cases of the largest row: below 0 where some case is possible."""
+        return np.maximum.reduceat(values, self.starts, axis=1).min(axis=1)
+
     def broken(self, outputs: Float64[Array, "n d_out"]) -> Array:
         """Where all rows of some case hold."""
         holds = np.logical_and.reduceat(outputs @ self.A.T <= self.b, self.starts, axis=1)
@@ -204,32 +214,39 @@ class _Search:
         rng = np.random.default_rng(seed)
         for group in self.groups:
             x = rng.uniform(group.low, group.high, (STARTS, len(group.low)))
-            for points in (x, *self._downhill(group, x)):
-                found = self.broken(group, points)
+            found = self.broken(group, x) or self._downhill(group, x, group.low, group.high, BEST)
+            if found is not None:
+                return found
+        return None
+
+    def _downhill(self, group: _Group, x: Array, low: Array, high: Array, n: int) -> Found | None:
+        """Steps of shrinking length from the n best points that lower the largest miss of a case.
+
+        The points stay between `low` and `high`, which are for all or for each of them.
+        """
+        steps = DESCENT if n == BEST else FEW_STEPS
+        low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
+        ends = [*group.starts[1:], len(group.b)]
+        for start, end in zip(group.starts, ends, strict=True):
+            A, b = group.A[start:end], group.b[start:end]
+            misses = (self.network(x) @ A.T - b).max(axis=1)
+            best = np.argsort(misses, kind="stable")[:n]
+            at, least, most = x[best], low[best], high[best]
+            for step in range(steps):
+                if time.monotonic() > self.end:
+                    return None
+                slopes = self._slopes(at, A, b)
+                at = at - np.sign(slopes) * (most - least) * FIRST_STEP * SHRINK**step
+                at = np.clip(at, least, most)
+                found = self.broken(group, at)
                 if found is not None:
                     return found
         return None
 
-    def _downhill(self, group: _Group, x: Array) -> Iterator[Array]:
-        """Steps of shrinking length that lower the largest miss of a case."""
-        width = group.high - group.low
-        ends = [*group.starts[1:], len(group.b)]
-        for start, end in zip(group.starts, ends, strict=True):
-            misses = (self.network(x) @ group.A[start:end].T - group.b[start:end]).max(axis=1)
-            at = x[np.argsort(misses, kind="stable")[:BEST]]
-            for step in range(DESCENT):
-                if time.monotonic() > self.end:
-                    return
-                slopes = self._slopes(at, group.A[start:end], group.b[start:end])
-                at = at - np.sign(slopes) * width * 0.3 * 0.8**step
-                at = np.clip(at, group.low, group.high)
-            yield at
-
     def _slopes(self, x: Array, A: Array, b: Array) -> Float64[Array, "n d_in"]:
         """The gradient of the row of A y - b that is missed most."""
         passed = self.network.forward(x)
-        worst = (passed.outputs @ A.T - b).argmax(axis=1)
-        slope = A[worst]
+        slope = A[(passed.outputs @ A.T - b).argmax(axis=1)]
         for layer, z in zip(reversed(self.network.layers), reversed(passed.z), strict=True):
             slope = (slope * layer.activation.derivative(z)) @ layer.W
         return slope
@@ -280,12 +297,14 @@ class _Search:
         """Whether all boxes were shown to be safe in time."""
         whole = group.low[None], group.high[None], np.zeros(1, np.int64), np.zeros(1)
         waiting = [_Boxes(*whole, None)]
+        n_rounds = 0
         least = self._least(group)
         decided = 0.0
         while waiting:
             if time.monotonic() > self.end:
                 return False
-            boxes = _last(waiting)
+            n_rounds += 1
+            boxes = _next(waiting, n_rounds % 2 == 0)
             found = linear_bounds(
                 self.network, boxes.low, boxes.high, group.A, group.b, boxes.ranges
             )
@@ -295,38 +314,57 @@ class _Search:
             self.report("splitting", (number + decided) / len(self.groups))
             if safe.all():
                 continue
-            boxes = _Boxes(boxes.low, boxes.high, boxes.node, boxes.depth, found.ranges)
-            boxes, slopes = boxes.kept(~safe), _worst(group, found, least)[~safe]
-            broken = self.broken(group, _candidates(boxes, slopes))
+            slack = group.slack(found.least)
+            open_ = np.flatnonzero(~safe)[np.argsort(-slack[~safe], kind="stable")]
+            boxes = replace(boxes, ranges=found.ranges, slack=float(slack.min())).kept(open_)
+            slopes = _worst(group, found, least)[open_]
+            broken = self._point_in(group, boxes, slopes)
             if broken is not None:
                 return broken
-            halves = _halves(boxes, _moves(boxes, slopes, found.influence[~safe]), tree)
+            halves = _halves(boxes, _moves(boxes, slopes, found.influence[open_]), tree)
             if halves is None:
                 return False
             waiting.append(halves)
         return True
 
+    def _point_in(self, group: _Group, boxes: "_Boxes", slopes: Array) -> Found | None:
+        """A point of the boxes: a corner where a bound is lowest, or downhill from the middle."""
+        corners = np.where(slopes > 0, boxes.low, boxes.high)
+        middles = boxes.low + (boxes.high - boxes.low) / 2
+        return self.broken(group, corners) or self._downhill(
+            group, middles, boxes.low, boxes.high, len(middles)
+        )
+
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Boxes that wait: their ends, their leaves in the tree, how deep they are, known ranges."""
+    """Boxes that wait: their ends, their leaves in the tree, how deep they are, known ranges.
+
+    `slack` is the lowest of the bounds of what they are halves of.
+    """
 
     low: Float64[Array, "n d_in"]
     high: Float64[Array, "n d_in"]
     node: Int[Array, " n"]
     depth: Float64[Array, " n"]
     ranges: Ranges | None
+    slack: float = 0.0
 
     def kept(self, which: Any) -> "_Boxes":
         """Some of them."""
         ranges = self.ranges and tuple((a[which], b[which]) for a, b in self.ranges)
-        return _Boxes(
-            self.low[which], self.high[which], self.node[which], self.depth[which], ranges
-        )
+        low, high, node, depth = (a[which] for a in (self.low, self.high, self.node, self.depth))
+        return _Boxes(low, high, node, depth, ranges, self.slack)
 
 
-def _last(waiting: list[_Boxes]) -> _Boxes:
-    """The boxes that came last, as many as are bounded together; they leave the list."""
+def _next(waiting: list[_Boxes], by_slack: bool) -> _Boxes:
+    """As many boxes as are bounded together; they leave the list.
+
+    Those that came last, so that few wait; or those whose bound is lowest, where a point that
+    breaks the property may lie.
+    """
+    if by_slack and len(waiting) < MOST_WAITING:
+        waiting.append(waiting.pop(min(range(len(waiting)), key=lambda i: waiting[i].slack)))
     found = [waiting.pop()]
     while waiting and sum(len(boxes.node) for boxes in found) < BATCH:
         found.insert(0, waiting.pop())
@@ -345,7 +383,7 @@ def _joined(parts: Sequence[_Boxes]) -> _Boxes:
         for layer in layers
     )
     low, high, node, depth = (np.concatenate(column) for column in columns)
-    return _Boxes(low, high, node, depth, ranges)
+    return _Boxes(low, high, node, depth, ranges, min(b.slack for b in parts))
 
 
 def _worst(group: _Group, found: LinearBounds, least: Array) -> Float64[Array, "n d_in"]:
@@ -357,12 +395,6 @@ def _worst(group: _Group, found: LinearBounds, least: Array) -> Float64[Array, "
         is_open = (part <= least[start:end]).all(axis=1)
         best = np.where((best < 0) & is_open, start + part.argmax(axis=1), best)
     return found.slopes[np.arange(len(best)), np.maximum(best, 0)]
-
-
-def _candidates(boxes: _Boxes, slopes: Array) -> Array:
-    """The corner of every box where its bound is lowest, and its middle."""
-    corner = np.where(slopes > 0, boxes.low, boxes.high)
-    return np.concatenate([corner, boxes.low + (boxes.high - boxes.low) / 2])
 
 
 def _moves(boxes: _Boxes, slopes: Array, influence: Array) -> Float64[Array, "n d_in"]:
@@ -389,6 +421,6 @@ def _halves(boxes: _Boxes, moves: Array, tree: _Tree) -> _Boxes | None:
     first = np.array([tree.halve(node, dimension) for node, dimension in pairs])
     left_high, right_low = high.copy(), low.copy()
     left_high[each, along] = right_low[each, along] = middle
-    left = _Boxes(low, left_high, first, boxes.depth + 1, boxes.ranges)
-    right = _Boxes(right_low, high, first + 1, boxes.depth + 1, boxes.ranges)
+    left = replace(boxes, high=left_high, node=first, depth=boxes.depth + 1)
+    right = replace(boxes, low=right_low, node=first + 1, depth=boxes.depth + 1)
     return _joined([left, right]).kept(np.stack([each, each + len(each)], axis=1).ravel())
