@@ -2,6 +2,8 @@
 
 from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
 from .files import load, read, read_metadata, save
+from .formats.loaded import Loaded
+from .formats.table import FORMATS, Format
 from .graph import AffineGraph, GraphPass, Node
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
@@ -10,14 +12,17 @@ from .serialization import from_bytes, to_bytes
 
 __all__ = [
     "ACTIVATIONS",
+    "FORMATS",
     "SCHEMES",
     "Activation",
     "ActivationFamily",
     "AffineGraph",
     "BackwardPass",
+    "Format",
     "ForwardPass",
     "GraphPass",
     "Layer",
+    "Loaded",
     "Network",
     "Node",
     "Scheme",

@@ -18,7 +18,9 @@ from .serialization import OPENING, Header, header_length, read_header, to_bytes
 
 
 def save(
-    network: Network, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
+    network: Network | AffineGraph,
+    path: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write the network to a file: whole, or not at all.
 
@@ -32,7 +34,7 @@ def save(
     """
     path = Path(path)
     row = for_writing(path)
-    if row.name == "safetensors":
+    if row.name == "safetensors" and isinstance(network, Network):
         write_atomically(path, to_bytes(network, metadata))
         return
     if metadata:
