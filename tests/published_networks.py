@@ -1,4 +1,4 @@
-"""Networks that others published: some are copied into tests/data, all lie in ../shared if it is there.
+"""Networks that others published: some are in tests/data, all in ../shared if it is there.
 
 Each has reference outputs beside it, which the program that it was made for computed.
 """
