@@ -13,7 +13,7 @@ from typing import Any
 
 from ..._errors import InvalidFile
 
-MOST_OPCODES = 2_000_000
+MOST_OPCODES = 500_000
 DEEPEST = 100  # values inside values
 
 
@@ -111,12 +111,23 @@ class _Machine:
             )
         self.stack.append(found)
 
+    def instance(self, module: str, name: str) -> None:
+        arguments = tuple(self.pop_mark())
+        self.global_(module, name)
+        self.stack.append(arguments)
+        self.call()
+
     def set_items(self, pairs: list[Any]) -> None:
         table = self.top(dict)
         for key, value in zip(pairs[::2], pairs[1::2], strict=False):
             if not isinstance(key, str | int | float | None | Global):
                 raise InvalidFile("its pickle has a dictionary whose keys are not text or numbers.")
             table[key] = value
+
+    def dict_(self) -> None:
+        pairs = self.pop_mark()
+        self.stack.append(Table())
+        self.set_items(pairs)
 
     def append(self, values: list[Any]) -> None:
         place = self.top(object)
@@ -218,6 +229,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], object]] = {
     "TUPLE1": lambda m, a: m.stack.append(tuple(m.pop(1))),
     "TUPLE2": lambda m, a: m.stack.append(tuple(m.pop(2))),
     "TUPLE3": lambda m, a: m.stack.append(tuple(m.pop(3))),
+    "DICT": lambda m, a: m.dict_(),
     "APPEND": lambda m, a: m.append(m.pop()),
     "APPENDS": lambda m, a: m.append(m.pop_mark()),
     "SETITEM": lambda m, a: m.set_items(m.pop(2)),
@@ -230,6 +242,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], object]] = {
     "BINGET": lambda m, a: m.get(a),
     "LONG_BINGET": lambda m, a: m.get(a),
     "GLOBAL": lambda m, a: m.global_(*a.split(" ", 1)),
+    "INST": lambda m, a: m.instance(*a.split(" ", 1)),
     "STACK_GLOBAL": lambda m, a: m.global_(*m.pop(2)),
     "REDUCE": lambda m, a: m.call(),
     "NEWOBJ": lambda m, a: m.call(),
