@@ -120,8 +120,8 @@ def _read_legacy(file: BytesIO, options: Options) -> Loaded:
         file.seek(0)
         if name := first_global(file, HARMLESS):
             raise BlockedGlobal(
-                f"it is no file of torch.save but a pickle that asks for {name!r:.100}, and a pickle "
-                f"is not opened, because that runs code: {WAY_OUT}."
+                f"it is no file of torch.save but a pickle that asks for {name!r:.100}, and a "
+                f"pickle is not opened, because that runs code: {WAY_OUT}."
             )
         raise InvalidFile("it is not a torch file: it has neither form of torch.save.")
     for _ in range(2):  # the version of the form, and sizes of C's types
