@@ -6,7 +6,8 @@ ends the reading, before anything is done with it.
 """
 
 import pickletools
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -170,7 +171,7 @@ def read_pickle(
     """
     machine = _Machine(harmless, is_record, persistent)
     try:
-        for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+        for n, (opcode, argument, _) in enumerate(_opcodes(file)):
             if n > MOST_OPCODES:
                 raise InvalidFile(f"its pickle has more than {MOST_OPCODES} opcodes.")
             if opcode.name == "STOP":
@@ -190,7 +191,7 @@ def first_global(file: BytesIO, harmless: Harmless) -> str:
     """
     texts: list[str] = []
     try:
-        for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+        for n, (opcode, argument, _) in enumerate(_opcodes(file)):
             name = ""
             if opcode.name in ("GLOBAL", "INST"):
                 name = str(argument).replace(" ", ".")
@@ -203,6 +204,18 @@ def first_global(file: BytesIO, harmless: Harmless) -> str:
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError, EOFError):
         pass
     return ""
+
+
+def _opcodes(file: BytesIO) -> Iterator[tuple[Any, Any, Any]]:
+    """The opcodes with their arguments; odd escapes in old texts are not worth a warning."""
+    opcodes = pickletools.genops(file)
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = next(opcodes, None)
+        if found is None:
+            return
+        yield found
 
 
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
