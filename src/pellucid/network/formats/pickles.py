@@ -8,6 +8,7 @@ ends the reading, before anything is done with it.
 import pickletools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -171,12 +172,7 @@ def read_pickle(
     """
     machine = _Machine(harmless, is_record, persistent)
     try:
-        for n, (opcode, argument, _) in enumerate(_opcodes(file)):
-            if n > MOST_OPCODES:
-                raise InvalidFile(f"its pickle has more than {MOST_OPCODES} opcodes.")
-            if opcode.name == "STOP":
-                break
-            machine.step(opcode.name, argument)
+        _follow(machine, file)
     except InvalidFile:
         raise
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
@@ -184,38 +180,47 @@ def read_pickle(
     return machine.pop()[0]
 
 
+def _follow(machine: _Machine, file: BytesIO) -> None:
+    with _quiet():
+        for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+            if n > MOST_OPCODES:
+                raise InvalidFile(f"its pickle has more than {MOST_OPCODES} opcodes.")
+            if opcode.name == "STOP":
+                return
+            machine.step(opcode.name, argument)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Odd escapes in the texts of old pickles are not worth a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def first_global(file: BytesIO, harmless: Harmless) -> str:
     """The first name that a pickle would import and that is not harmless; "" if there is none.
 
     Only the opcodes are read, and only as far as they are opcodes: joblib writes arrays between.
     """
-    texts: list[str] = []
     try:
-        for n, (opcode, argument, _) in enumerate(_opcodes(file)):
-            name = ""
-            if opcode.name in ("GLOBAL", "INST"):
-                name = str(argument).replace(" ", ".")
-            elif opcode.name == "STACK_GLOBAL":
-                name = ".".join(texts[-2:])
-            elif isinstance(argument, str):
-                texts = [*texts[-1:], argument]
-            if (name and name not in harmless) or n > MOST_OPCODES:
-                return name
+        with _quiet():
+            return next((name for name in _globals(file) if name not in harmless), "")
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError, EOFError):
-        pass
-    return ""
+        return ""
 
 
-def _opcodes(file: BytesIO) -> Iterator[tuple[Any, Any, Any]]:
-    """The opcodes with their arguments; odd escapes in old texts are not worth a warning."""
-    opcodes = pickletools.genops(file)
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = next(opcodes, None)
-        if found is None:
+def _globals(file: BytesIO) -> Iterator[str]:
+    texts: list[str] = []
+    for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+        if n > MOST_OPCODES:
             return
-        yield found
+        if opcode.name in ("GLOBAL", "INST"):
+            yield str(argument).replace(" ", ".")
+        elif opcode.name == "STACK_GLOBAL":
+            yield ".".join(texts[-2:])
+        elif isinstance(argument, str):
+            texts = [*texts[-1:], argument]
 
 
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
