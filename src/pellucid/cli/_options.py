@@ -43,7 +43,9 @@ NetworkName = Annotated[
 ]
 NetworkOutput = Annotated[
     str | None,
-    typer.Option("--output", help="Which output of several, by its name.", show_default=False),
+    typer.Option(
+        "--only-output", help="Keep one output of several, by its name.", show_default=False
+    ),
 ]
 NetworkWeights = Annotated[
     Path | None,
