@@ -1,9 +1,11 @@
 """What a reader is asked for, and what it gives: shared by all formats of files."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..._shapes import Array
+from ..activations import Activation
 from ..network import Network
 
 if TYPE_CHECKING:
@@ -15,12 +17,16 @@ class Options:
     """What the caller of `load` says about a file.
 
     `activation` names the activation of the hidden layers where a file does not. `name` picks one
-    network of a file with several, `output` one output of a network with several.
+    network of a file with several, `output` one output of a network with several. `raw` leaves out
+    the normalisation that a NNET file states, and `weights` is the file of the weights beside a
+    JSON description.
     """
 
-    activation: str | None = None
+    activation: str | Activation | None = None
     name: str | None = None
     output: str | None = None
+    raw: bool = False
+    weights: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -29,8 +35,8 @@ class Loaded:
 
     `folded` has a sentence for everything that became part of an affine layer. `input_low` and
     `input_high` are the range of validity of the inputs, where the file states one. `heads` maps
-    the name of an output to the function that the file applies to it last and that the network does
-    not: "softmax" or "log_softmax"; the network then gives the logits.
+    the name of an output to the function that the file applies to it last and that the network
+    does not: "softmax" or "log_softmax"; the network then gives the logits.
     """
 
     network: "Network | AffineGraph"

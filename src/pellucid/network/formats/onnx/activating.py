@@ -254,7 +254,7 @@ def softmax(kind: str, work: Work, op: Operator, inputs: Inputs) -> Value:
     rank = len(value.shape)
     axis = axis_of(op.get("axis", -1 if op.opset >= 13 else 1 if rank > 1 else 0), rank)
     if axis == 0:
-        work.mixes_rows()
+        work.mixes_rows(value)
     group = value.shape[axis] if op.opset >= 13 else math.prod(value.shape[axis:])
     if group != math.prod(value.shape):
         raise UnsupportedLayer(

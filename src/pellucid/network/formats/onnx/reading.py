@@ -332,8 +332,8 @@ class _Model:
 
 def _check_rows(work: Work, results: tuple[Value, ...]) -> None:
     for value in results:
-        if not isinstance(value, Constant) and value.shape[:1] != (1,):
-            work.mixes_rows()
+        if value.shape[:1] != (1,):
+            work.mixes_rows(value)
 
 
 def _opset(model: Any) -> int:

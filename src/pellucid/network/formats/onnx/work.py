@@ -53,9 +53,9 @@ class Work:
             )
         self.left -= int(entries)
 
-    def mixes_rows(self) -> None:
-        """Say that an operator works across the rows of the batch."""
-        if self.rows is not None:
+    def mixes_rows(self, value: Value | None = None) -> None:
+        """Say that an operator works across the rows of the batch; a constant has none."""
+        if self.rows is not None and not isinstance(value, Constant):
             raise RowsMixed
 
     # ---- layers
