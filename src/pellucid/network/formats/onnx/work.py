@@ -181,7 +181,7 @@ class Work:
     def moved(self, value: Value, move: Callable[[Array], Array]) -> Value:
         """A tensor with its entries moved as `move` moves an array; nothing else happens."""
         if isinstance(value, Constant):
-            return Constant(move(value.array), value.name)
+            return Constant(np.asarray(move(value.array)), value.name)
         if isinstance(value, Head):
             moved = self.moved(value.logits, move)
             if not isinstance(moved, Affine) or not _same_order(value.logits, move):
