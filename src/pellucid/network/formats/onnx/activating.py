@@ -83,7 +83,7 @@ def gelu(work: Work, op: Operator, inputs: Inputs) -> Value:
     """Gelu, exact or in the tanh form."""
     form = op.get("approximate", "none")
     if form not in ("none", "tanh"):
-        raise InvalidFile(f"has the form {form!r}; it is 'none' or 'tanh'.")
+        raise InvalidFile(f"has the form {form!r:.80}; it is 'none' or 'tanh'.")
     name = "gelu" if form == "none" else "gelu_tanh"
     return activated(Activation(name), work, required(inputs, 0))
 

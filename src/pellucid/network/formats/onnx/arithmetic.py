@@ -132,7 +132,7 @@ def _quotient(work: Work, a: Value, b: Value, shape: tuple[int, ...]) -> Affine 
         return None
     divisors = _spread(work, b, shape)
     if not divisors.all():
-        raise InvalidFile(f"divides by the zero in {b.name!r}.")
+        raise InvalidFile(f"divides by the zero in {b.name!r:.80}.")
     factors = 1 / divisors.astype(np.float64)
     return work.times(work.broadcast(work.affine(a), shape), factors)
 

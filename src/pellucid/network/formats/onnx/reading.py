@@ -27,6 +27,8 @@ OPERATORS: dict[str, Callable[[Work, Operator, Sequence[Value | None]], Any]] = 
     **ACTIVATING,
 }
 
+LONGEST_MESSAGE = 900  # characters
+
 SUPPORTED = (
     "what can be read are affine operators (Gemm, MatMul, Conv, AveragePool, BatchNormalization, "
     "Add, Sub, Mul, Div), operators that move entries (Reshape, Transpose, Slice, Split, Concat, "
@@ -58,12 +60,19 @@ def read(path: Path, options: Options | None = None) -> Loaded:
     try:
         return _Model(path).loaded(options or Options())
     except (InvalidFile, UnsupportedLayer) as error:
-        raise type(error)(f"cannot read a network from {path}: {error}") from None
+        raise type(error)(f"cannot read a network from {path}: {_printable(error)}") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InvalidFile(f"cannot read a network from {path}: {reason}.") from None
     except MemoryError:
         raise InvalidFile(f"{path} holds a network that does not fit into memory.") from None
+
+
+def _printable(error: Exception) -> str:
+    """One line, whatever names a file gives to its parts."""
+    text = str(error)
+    text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 # ---- the file
@@ -107,7 +116,7 @@ class _Model:
         self.initializers: dict[str, tuple[Any, memoryview | None]] = {}
         for tensor, raw in [*small, *apart]:
             if tensor.name in self.initializers:
-                raise InvalidFile(f"the tensor {tensor.name!r} is stored twice.")
+                raise InvalidFile(f"the tensor {tensor.name!r:.80} is stored twice.")
             self.initializers[tensor.name] = tensor, raw
         if len(self.graph.sparse_initializer):
             raise UnsupportedLayer("it holds sparse tensors; store them as dense ones.")
@@ -120,7 +129,7 @@ class _Model:
         for i, node in enumerate(self.graph.node):
             for name in node.output:
                 if name and (name in producers or name in self.initializers):
-                    raise InvalidFile(f"the tensor {name!r} is given twice.")
+                    raise InvalidFile(f"the tensor {name!r:.80} is given twice.")
                 if name:
                     producers[name] = i
         return producers
@@ -150,7 +159,7 @@ class _Model:
             return list(dict.fromkeys(names))
         if wanted not in names:
             raise InvalidInput(
-                f"output is {wanted!r}; {self.path} has the outputs {', '.join(names)}."
+                f"output is {wanted!r:.80}; {self.path} has the outputs {', '.join(names)}."
             )
         return [wanted]
 
@@ -183,8 +192,8 @@ class _Model:
     def _cycle(self, i: int, name: str) -> str:
         node = self.graph.node[i]
         return (
-            f"its graph has a cycle: {self._operator(i, []).place} reads {name!r}, which depends "
-            f"on its own output {node.output[0]!r}."
+            f"its graph has a cycle: {self._operator(i, []).place} reads {name!r:.80}, which "
+            f"depends on its own output {node.output[0]!r:.80}."
         )
 
     # ---- one run
@@ -234,13 +243,13 @@ class _Model:
                 continue
             if shape is None:
                 raise UnsupportedLayer(
-                    f"the input {name!r} has no fixed sizes: export the model with fixed sizes of "
-                    f"all axes but the first, the batch."
+                    f"the input {name!r:.80} has no fixed sizes: export the model with fixed "
+                    f"sizes of all axes but the first, the batch."
                 )
             if work.rows is not None:
                 shape = (1, *shape[1:])
             if math.prod(shape) < 1:
-                raise InvalidFile(f"the input {name!r} has the shape {list(shape)}.")
+                raise InvalidFile(f"the input {name!r:.80} has the shape {list(shape)}.")
             values[name] = work.input(name, shape)
         if not work.inputs:
             raise InvalidFile("its outputs read no input of the graph.")
@@ -285,7 +294,7 @@ class _Model:
     def _check_kind(self, op: Operator, domain: str) -> None:
         if domain not in ("", "ai.onnx"):
             raise UnsupportedLayer(
-                f"is an operator of the domain {domain!r}, which cannot be read: export with "
+                f"is an operator of the domain {domain!r:.80}, which cannot be read: export with "
                 f"operators of ONNX itself; {SUPPORTED}."
             )
         if op.kind not in OPERATORS:
@@ -301,11 +310,11 @@ class _Model:
                 array = self.store.array(tensor, name, raw)
                 self.kept[name] = Constant(array, name)
             return self.kept[name]
-        raise InvalidFile(f"reads {name!r}, which nothing gives.")
+        raise InvalidFile(f"reads {name!r:.80}, which nothing gives.")
 
     def _output(self, values: dict[str, Value], name: str) -> Value:
         if name not in values and name not in self.initializers:
-            raise InvalidFile(f"nothing gives its output {name!r}.")
+            raise InvalidFile(f"nothing gives its output {name!r:.80}.")
         return self._value(values, name)
 
     # ---- the result
@@ -314,17 +323,17 @@ class _Model:
         heads, folded, outputs = {}, [], []
         for name, value in tensors:
             if isinstance(value, Constant):
-                raise UnsupportedLayer(f"the output {name!r} does not depend on the inputs.")
+                raise UnsupportedLayer(f"the output {name!r:.80} does not depend on the inputs.")
             if isinstance(value, Head):
                 heads[name] = value.kind
                 folded.append(
-                    f"the {value.kind.replace('_', '-')} of output {name!r} is left off: the "
+                    f"the {value.kind.replace('_', '-')} of output {name!r:.80} is left off: the "
                     f"network gives the logits"
                 )
                 value = value.logits
             z = work.affine(value)
             if not z.terms:
-                raise UnsupportedLayer(f"the output {name!r} does not depend on the inputs.")
+                raise UnsupportedLayer(f"the output {name!r:.80} does not depend on the inputs.")
             outputs.append((name, z))
         network, notes = built(work, outputs, self.size + self.store.external_bytes)
         return Loaded(network, self.graph.name, (*notes, *folded), heads=heads)
@@ -364,5 +373,5 @@ def _declared(value: Any) -> tuple[int, ...] | None:
 def _declared_shape(value: Any) -> tuple[int, ...] | None:
     kind = value.type
     if kind.HasField("tensor_type") and kind.tensor_type.elem_type not in (1, 10, 11, 16):
-        raise UnsupportedLayer(f"the input {value.name!r} does not hold floats.")
+        raise UnsupportedLayer(f"the input {value.name!r:.80} does not hold floats.")
     return _declared(value)

@@ -127,7 +127,7 @@ class Work:
         """Its numbers, all finite; `InvalidFile` names the first that is not."""
         array = constant.array
         if array.dtype == bool:
-            raise UnsupportedLayer(f"computes with the truth values of {constant.name!r}.")
+            raise UnsupportedLayer(f"computes with the truth values of {constant.name!r:.80}.")
         if id(array) not in self.checked:
             check_finite(array, constant.name)
             self.checked.add(id(array))
@@ -208,8 +208,8 @@ def check_finite(array: Array, name: str) -> None:
         return
     place = tuple(int(k) for k in np.argwhere(~finite)[0])
     raise InvalidFile(
-        f"the tensor {name!r} holds {array[place]} at {list(place)}; weights and biases must be "
-        f"finite numbers."
+        f"the tensor {name!r:.80} holds {array[place]} at {list(place)}; weights and biases must "
+        f"be finite numbers."
     )
 
 
