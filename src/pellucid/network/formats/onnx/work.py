@@ -12,6 +12,7 @@ from .maps import Affine, Matrix, Rows, Sparse, is_light, n_entries
 from .values import Constant, Formula, Head, Value, recognized
 
 FREE_ENTRIES = 2**24  # numbers that any file may make the reader compute
+PER_INPUT = 16  # numbers that an input counts for, since all that follows has its size
 
 
 class RowsMixed(Exception):
@@ -63,7 +64,7 @@ class Work:
     def input(self, name: str, shape: tuple[int, ...]) -> Affine:
         """A new input."""
         size = int(np.prod(shape, dtype=object))
-        self.spend(size)
+        self.spend(PER_INPUT * size)
         self.inputs.append((name, size))
         return Affine(shape, {len(self.inputs) - 1: Rows(np.arange(size), size)})
 
