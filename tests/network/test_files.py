@@ -253,32 +253,32 @@ def test_files_that_belong_together_are_all_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "words", "of_a_file"),
     [
-        (b"", "0 bytes"),
-        (b"short", "5 bytes"),
-        (b"x,y\n1,2\n" * 50, "not a pellucid file"),
-        (b"PK\x03\x04" + bytes(100), "zip archive"),
-        (b"\x80\x04" + bytes(100), "pickle"),
-        (b"\x89HDF\r\n\x1a\n" + bytes(100), "HDF5"),
-        (struct.pack("<Q", 2**63) + b"{}", "not a pellucid file"),
-        (struct.pack("<Q", 2) + b"[]", "header"),
-        (struct.pack("<Q", 2) + b"{}", "another program"),
-        (struct.pack("<Q", 4) + b"\xff\xfe\xfd\xfc", "header"),
-        (struct.pack("<Q", 100_000) + b"[" * 100_000, "header"),
-        (struct.pack("<Q", 9000) + b"1" * 9000, "header"),
-        (safetensors.numpy.save({"a": np.ones(3)}), "another program"),
-        (DATA[:-1], "cut short"),
-        (DATA[:200], "cut short"),
-        (DATA[:60], "cut short"),
-        (DATA[:20], "not a pellucid file"),
-        (DATA + b"\0", "1 bytes too many"),
+        (b"", "0 bytes", "empty .0 bytes"),
+        (b"short", "5 bytes", "header is invalid: .* the file has 5 bytes"),
+        (b"x,y\n1,2\n" * 50, "not a pellucid file", "header is invalid"),
+        (b"PK\x03\x04" + bytes(100), "zip archive", "zip archive"),
+        (b"\x80\x04" + bytes(100), "pickle", "it is a pickle"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "HDF5", "HDF5"),
+        (struct.pack("<Q", 2**63) + b"{}", "not a pellucid file", "header is invalid"),
+        (struct.pack("<Q", 2) + b"[]", "header", "header is damaged"),
+        (struct.pack("<Q", 2) + b"{}", "another program", "no layers were found"),
+        (struct.pack("<Q", 4) + b"\xff\xfe\xfd\xfc", "header", "header is damaged"),
+        (struct.pack("<Q", 100_000) + b"[" * 100_000, "header", "header is damaged"),
+        (struct.pack("<Q", 9000) + b"1" * 9000, "header", "header is damaged"),
+        (safetensors.numpy.save({"a": np.ones(3)}), "another program", "no layers were found"),
+        (DATA[:-1], "cut short", "cut short"),
+        (DATA[:200], "cut short", "cut short"),
+        (DATA[:60], "cut short", "cut short"),
+        (DATA[:20], "not a pellucid file", "header is invalid"),
+        (DATA + b"\0", "1 bytes too many", "1 bytes too many"),
     ],
 )
-def test_other_bytes_are_one_sentence(data, words, tmp_path):
+def test_other_bytes_are_one_sentence(data, words, of_a_file, tmp_path):
     path = tmp_path / "a.pellucid"
     path.write_bytes(data)
-    with pytest.raises(InvalidFile, match=words) as error:
+    with pytest.raises(InvalidFile, match=of_a_file) as error:
         load(path)
     assert str(path) in str(error.value)
     assert str(error.value).endswith(".")
@@ -410,7 +410,7 @@ def test_only_regular_files_are_opened(tmp_path):
 def test_a_huge_foreign_file_is_turned_away_unread(tmp_path):
     """Sparse files of 1 TB: what they begin with is enough."""
     path = tmp_path / "huge"
-    for begin, words in ((b"\xff" * 8, "not a pellucid file"), (DATA, "bytes too many")):
+    for begin, words in ((b"\xff" * 8, "none of the kinds"), (DATA, "bytes too many")):
         with open(path, "wb") as file:
             file.write(begin)
             file.truncate(2**40)

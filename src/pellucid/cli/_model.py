@@ -3,11 +3,31 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._errors import InvalidInput
+from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
     from ..datasets import Table
     from ..network import Network
+
+
+def read_chain(
+    model: str, activation: str | None = None, name: str | None = None
+) -> tuple["Network", dict[str, str]]:
+    """The network of a file of any kind, and the texts that a file of our own keeps with it.
+
+    A network that is no chain of layers is refused.
+    """
+    from ..network import Network, load, read_metadata
+
+    network = load(model, activation=activation, name=name)
+    if not isinstance(network, Network):
+        raise UnsupportedLayer(
+            f"{model} is no chain of layers but a graph ({network!r}), and this works on chains."
+        )
+    try:
+        return network, read_metadata(model)
+    except InvalidFile:
+        return network, {}
 
 
 def names_in(

@@ -67,12 +67,12 @@ def given_model(path: Path, table: "Table", seed: int) -> dict[str, Any]:
     """The arguments of `diagnose` for a network in a file; the split is that of its training."""
     import json
 
-    from ..network import load
-    from ..network.files import read_metadata
+    from ._model import read_chain
 
-    arguments: dict[str, Any] = {"model": load(path), "seed": seed}
+    network, about = read_chain(str(path))
+    arguments: dict[str, Any] = {"model": network, "seed": seed}
     try:
-        split = json.loads(read_metadata(path).get("split", "null"))
+        split = json.loads(about.get("split", "null"))
         if (split["rows"], split["task"]) == (table.n_rows, table.task):
             arguments |= {"seed": int(split["seed"]), "held_out": float(split["share"])}
     except (ValueError, TypeError, KeyError):

@@ -10,7 +10,7 @@ import typer
 from .._errors import InvalidInput
 from . import _options as o
 from ._domain import Asked
-from ._model import names_in, rows_for, table_of
+from ._model import names_in, read_chain, rows_for, table_of
 from ._region_files import Places
 from ._words import HERE
 
@@ -176,13 +176,11 @@ class _Work:
         output: int | None,
         boundary: bool | None,
     ):
-        from ..network import load, read_metadata
-
         self.model, self.asked = Path(model), asked
-        self.network: Network = load(model)
+        self.network: Network
+        self.network, about = read_chain(model)
         self.names: Sequence[str] | None
         self.classes: Sequence[str] | None
-        about = read_metadata(model)
         self.names, self.classes = names_in(about, self.network)
         if target is None and Path(data or "").suffix:  # a file: its target may be the model's
             target = about.get("target")

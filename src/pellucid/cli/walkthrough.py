@@ -8,7 +8,7 @@ import typer
 
 from .._errors import InvalidInput
 from . import _options as o
-from ._model import names_in, rows_for, table_of
+from ._model import names_in, read_chain, rows_for, table_of
 
 if TYPE_CHECKING:
     from ..network import Network
@@ -98,13 +98,11 @@ def walkthrough(
 
     Example: pellucid walkthrough model.pellucid --row 3 table.csv --target price
     """
-    from ..network import load
-
     if out is not None:
         _check_out(out, data, model)
     if exact and step is not None:
         raise InvalidInput("--exact works a pass, and --step a step in floats; leave one out.")
-    example = _Example(model, load(model))
+    example = _Example(*read_chain(model))
     if x is not None:
         if data is not None or row:
             raise InvalidInput("--x is an example itself; leave the table and --row out.")
@@ -146,11 +144,9 @@ def _is_ours(path: Path) -> bool:
 class _Example:
     """The network, and the rows with targets that go through it."""
 
-    def __init__(self, model: str, network: "Network"):
-        from ..network import read_metadata
-
+    def __init__(self, network: "Network", about: dict[str, str]):
         self.network = network
-        self.about = read_metadata(model)
+        self.about = about
         self.names: Sequence[str] | None
         self.classes: Sequence[str] | None
         self.names, self.classes = names_in(self.about, network)

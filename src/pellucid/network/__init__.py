@@ -1,7 +1,9 @@
 """Feedforward networks: what they are, what they compute, and where they are kept."""
 
 from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
-from .files import load, read_metadata, save
+from .files import load, read, read_metadata, save
+from .formats.loaded import Loaded
+from .formats.table import FORMATS, Format
 from .graph import AffineGraph, GraphPass, Node
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
@@ -10,14 +12,17 @@ from .serialization import from_bytes, to_bytes
 
 __all__ = [
     "ACTIVATIONS",
+    "FORMATS",
     "SCHEMES",
     "Activation",
     "ActivationFamily",
     "AffineGraph",
     "BackwardPass",
+    "Format",
     "ForwardPass",
     "GraphPass",
     "Layer",
+    "Loaded",
     "Network",
     "Node",
     "Scheme",
@@ -25,6 +30,7 @@ __all__ = [
     "from_bytes",
     "initialize",
     "load",
+    "read",
     "read_metadata",
     "save",
     "to_bytes",

@@ -6,48 +6,139 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any
 
-from .._errors import InvalidFile, InvalidInput
+from .._errors import InvalidFile, InvalidInput, PellucidError, UnsupportedLayer
+from .activations import Activation
+from .formats.loaded import Loaded, Options
+from .formats.table import for_writing, recognised
+from .graph import AffineGraph
 from .network import Network
-from .serialization import OPENING, Header, build, header_length, layout, read_header, to_bytes
-
-T = TypeVar("T")
+from .serialization import OPENING, Header, header_length, read_header, to_bytes
 
 
 def save(
-    network: Network, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
+    network: Network | AffineGraph,
+    path: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Write the network to a file: whole, or not at all.
 
-    The bytes go to a temporary file in the same folder, which then takes the name `path`; a crash
-    leaves the old file or the new one. `InvalidFile` is raised where the folder cannot be written,
-    and where `path` is a folder, a device, or a read-only file.
+    The suffix of `path` chooses the format: `.onnx`, `.pt` (a state dict), `.keras`, `.nnet`,
+    `.npz`, or Pellucid's own (a safetensors file) for `.pellucid`, `.safetensors` and any other.
+    `metadata` are texts to keep with it, in our own format alone. The bytes go to a temporary file
+    in the same folder, which then takes the name `path`; a crash leaves the old or the new file.
+
+    `InvalidFile` is raised where the folder cannot be written, and where `path` is a folder, a
+    device, or a read-only file; `UnsupportedLayer` where the format has no such network.
     """
-    write_atomically(Path(path), to_bytes(network, metadata))
+    path = Path(path)
+    row = for_writing(path)
+    if row.name == "safetensors" and isinstance(network, Network):
+        write_atomically(path, to_bytes(network, metadata))
+        return
+    if metadata:
+        raise InvalidInput(
+            f"got metadata for {path}; only Pellucid's own files (.pellucid) keep texts."
+        )
+    try:
+        data = row.to_bytes(network)
+    except UnsupportedLayer as error:
+        raise UnsupportedLayer(f"cannot write {path}: {error}") from None
+    write_atomically(path, data)
 
 
-def load(path_or_module: Any) -> Network:
-    """A network from a file of `save`, a `torch.nn.Sequential`, or a fitted scikit-learn MLP.
+def load(
+    path_or_object: Any,
+    *,
+    activation: str | Activation | None = None,
+    name: str | None = None,
+    output: str | None = None,
+    raw: bool = False,
+    weights: str | os.PathLike[str] | None = None,
+) -> Network | AffineGraph:
+    """A network from a file of any kind that is known, or from an object of another library.
 
-    `InvalidFile` is raised for a missing, damaged or foreign file, `UnsupportedLayer` for a module
-    that is no chain of linear layers and activations.
+    A chain of layers is a `Network`, and anything else an `AffineGraph`. A softmax at the end is
+    left off: the network gives the logits (`network.read` says so, and what was folded).
+    Files are told by their content; none can run code. Objects are a `torch.nn.Module`, and fitted
+    scikit-learn MLPs and pipelines of scalers that end in one.
+
+    Parameters
+    ----------
+    path_or_object
+        The path of a file, or the object.
+    activation
+        The activation of the hidden layers, where a file (a state dict) does not say it.
+    name
+        Which network, where a file holds several: part of the names of its layers.
+    output
+        Which output, where a network has several.
+    raw
+        Leave out the normalisation that a NNET file states.
+    weights
+        The file of the weights, where `path_or_object` is a Keras model in JSON.
+
+    Raises
+    ------
+    InvalidFile
+        A missing or damaged file, or one of a kind that is not read.
+    UnsupportedLayer
+        A layer that is neither affine nor an activation.
+    InvalidInput
+        A file that needs `activation`, `name` or `weights`.
     """
-    if isinstance(path_or_module, str | os.PathLike):
-        return _from_file(Path(path_or_module), _network)
-    libraries = {kind.__module__.split(".")[0] for kind in type(path_or_module).__mro__}
+    return read(
+        path_or_object, activation=activation, name=name, output=output, raw=raw, weights=weights
+    ).network
+
+
+def read(
+    path_or_object: Any,
+    *,
+    activation: str | Activation | None = None,
+    name: str | None = None,
+    output: str | None = None,
+    raw: bool = False,
+    weights: str | os.PathLike[str] | None = None,
+) -> Loaded:
+    """As `load`, with what the reader knows besides: what was folded, and the range of validity."""
+    place = None if weights is None else Path(weights)
+    options = Options(activation, name, output, raw, place)
+    if isinstance(path_or_object, str | os.PathLike):
+        path = Path(path_or_object)
+        with naming(path):
+            return recognised(path).read(path, options)
+    libraries = {kind.__module__.split(".")[0] for kind in type(path_or_object).__mro__}
     if "torch" in libraries:
-        from .formats.torch import from_torch
+        from .formats.torch import read_module
 
-        return from_torch(path_or_module)
+        return read_module(path_or_object)
     if "sklearn" in libraries:
-        from .formats.sklearn import from_sklearn
+        from .formats.sklearn import read_model
 
-        return from_sklearn(path_or_module)
+        return read_model(path_or_object)
     raise InvalidInput(
-        f"got a {type(path_or_module).__name__}; load takes the path of a file, a torch module or "
+        f"got a {type(path_or_object).__name__}; load takes the path of a file, a torch module or "
         f"a fitted scikit-learn MLPClassifier or MLPRegressor."
     )
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the name of the file before whatever is wrong with it."""
+    if "\0" in str(path):
+        raise InvalidFile(f"{str(path)!r} is no path of a file.")
+    try:
+        yield
+    except PellucidError as error:
+        begin = f"cannot read a network from {path}: "
+        raise type(error)(begin + str(error).removeprefix(begin)) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None
+    except MemoryError:
+        raise InvalidFile(f"{path} holds a network that does not fit into memory.") from None
 
 
 def read_metadata(path_or_bytes: Any) -> dict[str, str]:
@@ -56,7 +147,9 @@ def read_metadata(path_or_bytes: Any) -> dict[str, str]:
     `InvalidFile` is raised for a missing, damaged or foreign file.
     """
     if isinstance(path_or_bytes, str | os.PathLike):
-        return _from_file(Path(path_or_bytes), lambda header, file, size: header.kept)
+        path = Path(path_or_bytes)
+        with naming(path):
+            return _read(path).kept
     if isinstance(path_or_bytes, bytes):
         return read_header(path_or_bytes[:OPENING], path_or_bytes[8:], len(path_or_bytes)).kept
     raise InvalidInput(
@@ -65,22 +158,8 @@ def read_metadata(path_or_bytes: Any) -> dict[str, str]:
     )
 
 
-def _from_file(path: Path, use: Callable[[Header, BinaryIO, int], T]) -> T:
-    try:
-        return _read(path, use)
-    except InvalidFile as error:
-        raise InvalidFile(f"cannot read a network from {path}: {error}") from None
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None
-    except MemoryError:
-        raise InvalidFile(f"{path} holds a network that does not fit into memory.") from None
-    except ValueError:  # a path with a null character
-        raise InvalidFile(f"{str(path)!r} is no path of a file.") from None
-
-
-def _read(path: Path, use: Callable[[Header, BinaryIO, int], T]) -> T:
-    """Header first, so that a file which does not fit its header is turned away unread."""
+def _read(path: Path) -> Header:
+    """The header alone; a file that does not fit it is turned away unread."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise InvalidFile("it is not a file.")
     with open(path, "rb") as file:
@@ -88,12 +167,7 @@ def _read(path: Path, use: Callable[[Header, BinaryIO, int], T]) -> T:
         opening = file.read(OPENING)
         length = header_length(opening, size)
         file.seek(8)
-        return use(read_header(opening, file.read(length), size), file, size)
-
-
-def _network(header: Header, file: BinaryIO, size: int) -> Network:
-    """The arrays that follow the header, if they fit it."""
-    return build(layout(header, size), file.read())
+        return read_header(opening, file.read(length), size)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

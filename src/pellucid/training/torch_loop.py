@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from .._errors import InvalidFile, InvalidInput
 from ..likelihoods import as_likelihood
-from ..network import Network, initialize, load
+from ..network import Network, initialize
 from ..network.files import write_atomically
+from ..network.formats.torch import from_torch
 from .parquet_rows import Moments, ParquetRows, batches
 from .settings import Settings
 from .torch_group import Group
@@ -94,7 +95,7 @@ def train_task(
         module.load_state_dict(good)
     else:
         state.status = "finished"
-    return load(module.cpu()), state
+    return from_torch(module.cpu()), state
 
 
 def _epoch(

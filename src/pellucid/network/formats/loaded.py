@@ -36,7 +36,7 @@ class Loaded:
     `folded` has a sentence for everything that became part of an affine layer. `input_low` and
     `input_high` are the range of validity of the inputs, where the file states one. `heads` maps
     the name of an output to the function that the file applies to it last and that the network
-    does not: "softmax" or "log_softmax"; the network then gives the logits.
+    does not: "softmax", "log_softmax" or "sigmoid"; the network then gives the logits.
     """
 
     network: "Network | AffineGraph"

@@ -1,4 +1,4 @@
-"""scikit-learn: networks from and to `MLPClassifier` and `MLPRegressor`.
+"""scikit-learn: networks from and to `MLPClassifier` and `MLPRegressor`, and from pipelines.
 
 Its `coefs_` have shape (inputs, outputs), the transpose of the weights here.
 """
@@ -10,40 +10,149 @@ from numpy.typing import ArrayLike
 
 from ..._errors import InvalidInput, UnsupportedLayer
 from ..._shapes import Array
+from ..activations import Activation
 from ..network import Network
+from .chain import Chain
+from .loaded import Loaded
+from .skops import Saved
 
 if TYPE_CHECKING:
     from sklearn.neural_network import MLPClassifier as MLPClassifier
     from sklearn.neural_network import MLPRegressor as MLPRegressor
 
 NAMES = {"identity": "identity", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}
+DEEPEST = 20  # pipelines in pipelines
 HEADS = ("identity", "logistic", "softmax")  # output functions whose inputs are means or logits
 
 
-def from_sklearn(model: "MLPClassifier | MLPRegressor") -> Network:
-    """The network inside a fitted MLP.
+def from_sklearn(model: Any) -> Network:
+    """The network inside a fitted MLP, or of a fitted pipeline that ends in one.
+
+    As `read_model`, without what was folded.
+    """
+    chain = Chain()
+    _add(model, chain, 0)
+    return chain.network()
+
+
+def read_model(model: Any) -> Loaded:
+    """The network of a fitted MLP, with the scalers of a pipeline around it.
 
     A regressor's network gives its predictions, a classifier's the logits: one for two classes
-    (a `bernoulli` likelihood), one per class for more, in the order of `model.classes_`.
+    (a `bernoulli` likelihood), one per class for more, in the order of `model.classes_`. A
+    `Pipeline` may scale the inputs (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler), and
+    a `TransformedTargetRegressor` the targets. `UnsupportedLayer` names any other step.
     """
-    kind = type(model).__name__
+    chain = Chain()
+    head = _add(model, chain, 0)
+    heads = {"output": head} if head else {}
+    return Loaded(chain.network(), folded=tuple(chain.folded), heads=heads)
+
+
+def _kind(model: Any) -> str:
+    return model.kind if isinstance(model, Saved) else type(model).__name__
+
+
+def _add(model: Any, chain: Chain, depth: int) -> str:
+    """Add what a model computes; the function that it applies to the logits."""
+    kind = _kind(model)
+    if depth > DEEPEST:
+        raise UnsupportedLayer(f"its pipelines are nested more than {DEEPEST} deep.")
+    if kind == "Pipeline":
+        steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
+        if not steps:
+            raise UnsupportedLayer("the pipeline has no steps.")
+        for step in steps[:-1]:
+            _scale(step, chain)
+        return _add(steps[-1], chain, depth + 1)
+    if kind == "TransformedTargetRegressor":
+        _fitted(model, "regressor_")
+        _add(model.regressor_, chain, depth + 1)
+        _unscale(model.transformer_, chain)
+        return ""
+    return _add_mlp(model, chain)
+
+
+def _fitted(model: Any, name: str) -> None:
+    if not hasattr(model, name):
+        raise InvalidInput(f"this {_kind(model)} is not fitted; call its fit first.")
+
+
+def _add_mlp(model: Any, chain: Chain) -> str:
+    kind = _kind(model)
     if not all(hasattr(model, name) for name in ("activation", "hidden_layer_sizes")):
         raise UnsupportedLayer(
             f"got a {kind}; of scikit-learn's models only MLPClassifier and MLPRegressor can be "
-            f"read: for a pipeline, pass its last step."
+            f"read, and pipelines of {', '.join(_SCALERS)} that end in one."
         )
-    if not hasattr(model, "coefs_"):
-        raise InvalidInput(f"this {kind} is not fitted; call its fit first.")
+    _fitted(model, "coefs_")
     if model.out_activation_ not in HEADS or model.activation not in NAMES:
         raise UnsupportedLayer(
             f"this {kind} has activation {model.activation!r} and output "
             f"{model.out_activation_!r}; the output must be one of {', '.join(HEADS)}."
         )
-    return Network(
-        [W.T for W in model.coefs_],
-        model.intercepts_,
-        [NAMES[model.activation]] * (len(model.coefs_) - 1),
-    )
+    coefs, intercepts = model.coefs_, model.intercepts_
+    for i, (W, b) in enumerate(zip(coefs, intercepts, strict=True)):
+        where = f"layer {i} of the {kind}"
+        chain.affine(np.asarray(W).T, np.asarray(b), where)
+        if i < len(coefs) - 1:
+            chain.activation(Activation(NAMES[model.activation]), where)
+    return {"logistic": "sigmoid", "softmax": "softmax"}.get(model.out_activation_, "")
+
+
+# ---- scalers
+
+
+def _scale(step: Any, chain: Chain) -> None:
+    """A scaler of the inputs: x becomes scale x + shift."""
+    kind = _kind(step)
+    scale, shift = _of_scaler(step)
+    chain.width = chain.width or len(scale)
+    what = f"the {kind} is part of the first layer"
+    chain.rescale(scale, shift, f"the step {kind}", what, np.dtype(np.float64))
+
+
+def _unscale(step: Any, chain: Chain) -> None:
+    """The inverse of a scaler of the targets."""
+    kind = _kind(step)
+    if kind == "FunctionTransformer" and step.func is None and step.inverse_func is None:
+        return
+    scale, shift = _of_scaler(step)
+    what = f"the {kind} of the targets is undone in the last layer"
+    chain.rescale(1 / scale, -shift / scale, f"the step {kind}", what, np.dtype(np.float64))
+
+
+def _of_scaler(step: Any) -> tuple[Array, Array]:
+    kind = _kind(step)
+    if kind not in _SCALERS:
+        raise UnsupportedLayer(
+            f"the pipeline has a {kind}; the steps that can be read before an MLP are "
+            f"{', '.join(_SCALERS)}: apply the others to the data, and pass the last step."
+        )
+    _fitted(step, "n_features_in_")
+    d = int(step.n_features_in_)
+    parts = [getattr(step, name, None) for name in _SCALERS[kind]]
+    if not getattr(step, "with_mean", True):  # a StandardScaler keeps a mean that it does not use
+        parts[0] = None
+    center, scale = (None if part is None else np.asarray(part, np.float64) for part in parts)
+    if kind == "MinMaxScaler":
+        if getattr(step, "clip", False):
+            raise UnsupportedLayer("the MinMaxScaler clips, with another range for each input.")
+        assert center is not None
+        assert scale is not None
+        return scale, center
+    scale = np.ones(d) if scale is None else 1 / scale
+    return scale, np.zeros(d) if center is None else -center * scale
+
+
+# The attributes of the scalers: what is subtracted (min_ is added), and what is divided by (scale_
+# of a MinMaxScaler is a factor).
+_SCALERS: dict[str, tuple[str, str]] = {
+    "StandardScaler": ("mean_", "scale_"),
+    "MinMaxScaler": ("min_", "scale_"),
+    "MaxAbsScaler": ("", "scale_"),
+    "RobustScaler": ("center_", "scale_"),
+}
 
 
 def to_sklearn(

@@ -1,5 +1,6 @@
 """PyTorch: networks from and to `torch.nn.Sequential`."""
 
+import io
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,9 @@ from ..._errors import MissingDependency, UnsupportedLayer
 from ..._shapes import Array
 from ..activations import ACTIVATIONS, Activation
 from ..network import Network
+from .chain import Chain
+from .loaded import Loaded
+from .torch_files import OWN_KEY
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -22,35 +26,72 @@ DOES_NOTHING = "nothing"  # an identity while a trained network is used
 def from_torch(module: "nn.Module") -> Network:
     """The network that a `torch.nn.Sequential` of `Linear` and activation modules computes.
 
-    Parameters are copied to float32 or float64. Dropout counts as the identity (as in evaluation
-    mode), so does a `Flatten` of rows. `UnsupportedLayer` names the first module that does not fit.
+    As `read_module`, without what was folded.
     """
-    layers: list[tuple[Array, Array]] = []
-    activations: list[Activation | None] = []  # after each Linear; None while there is none
+    return _chain(module).network()
+
+
+def read_module(module: "nn.Module") -> Loaded:
+    """The network that a `torch.nn.Sequential` of `Linear` and activation modules computes.
+
+    Parameters are copied to float32 or float64. What counts is evaluation mode: Dropout is the
+    identity (so is a `Flatten` of rows), and a `BatchNorm1d` becomes part of the layer before it or
+    behind it. `UnsupportedLayer` names the first module that does not fit.
+    """
+    chain = _chain(module)
+    return Loaded(chain.network(), folded=tuple(chain.folded))
+
+
+def _chain(module: "nn.Module") -> Chain:
+    chain = Chain()
+    last: Activation | None = None  # the activation that nothing follows yet
+    has_linear = False
     for name, child in _flat(module, ""):
         kind = type(child).__name__
         if _is_linear(child, name):
-            layers.append(_parameters(child))
-            activations.append(None)
+            chain.affine(*_parameters(child), f"layer {name}")
+            last, has_linear = None, True
+            continue
+        if type(child) is _torch().nn.BatchNorm1d:
+            scale, shift = _normalisation(child, name)
+            chain.width = chain.width or len(scale)
+            what = f"the batch normalisation {name} is part of an affine layer"
+            chain.rescale(scale, shift, f"layer {name}", what, _array(child.running_mean).dtype)  # type: ignore[arg-type]
+            last = None
             continue
         activation = _activation(child, name)
         if activation is None:
             continue
-        if not layers:
+        if not has_linear:
             raise UnsupportedLayer(
                 f"layer {name} is {kind}, before the first Linear; a network begins with Linear: "
                 f"apply {kind} to the inputs yourself."
             )
-        if activations[-1] is not None:
+        if last is not None:
             raise UnsupportedLayer(
-                f"layer {name} is {kind}, right after the activation {activations[-1]}; a network "
+                f"layer {name} is {kind}, right after the activation {last}; a network "
                 f"has one activation per layer: put a Linear between them."
             )
-        activations[-1] = activation
-    if not layers:
+        last = activation
+        chain.activation(activation, f"layer {name}")
+    if not has_linear:
         raise UnsupportedLayer(f"the {type(module).__name__} has no Linear; a network needs one.")
-    sigmas = [sigma or Activation("identity") for sigma in activations]
-    return Network([W for W, _ in layers], [b for _, b in layers], sigmas[:-1], sigmas[-1])
+    return chain
+
+
+def to_bytes(network: Network) -> bytes:
+    """The state dict of `to_torch(network)` as `torch.save` writes it.
+
+    Its metadata hold the activations under a key of ours, which `load_state_dict` does not look at.
+    """
+    torch = _torch()
+    state = to_torch(network).state_dict()
+    state._metadata[OWN_KEY] = [  # type: ignore[attr-defined]
+        [layer.activation.name, list(layer.activation.parameters)] for layer in network.layers
+    ]
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
 
 
 def to_torch(network: Network) -> "Sequential":
@@ -126,6 +167,22 @@ def _parameters(linear: Any) -> tuple[Array, Array]:
     W = _array(linear.weight)
     b = np.zeros(len(W), W.dtype) if linear.bias is None else _array(linear.bias)
     return W, b
+
+
+def _normalisation(norm: Any, name: str) -> tuple[Array, Array]:
+    """Scale and shift of a batch normalisation in evaluation mode, in float64."""
+    if norm.running_mean is None or norm.running_var is None:
+        raise UnsupportedLayer(
+            f"layer {name} is a BatchNorm1d without running statistics, so that what it computes "
+            "depends on the other rows: build it with track_running_stats=True."
+        )
+    mean, variance = _array(norm.running_mean), _array(norm.running_var)
+    scale = 1 / np.sqrt(variance.astype(np.float64) + norm.eps)
+    shift = -mean * scale
+    if norm.affine:
+        weight, bias = _array(norm.weight), _array(norm.bias)
+        scale, shift = scale * weight, shift * weight + bias
+    return scale, shift
 
 
 def _array(tensor: "Tensor") -> Array:
