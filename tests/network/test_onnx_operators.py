@@ -428,42 +428,49 @@ def test_a_softmax_at_the_end_is_left_off_and_told(body, opset, kind, tmp_path):
     np.testing.assert_allclose(p if kind == "softmax" else np.log(p), expected, rtol=1e-5)
 
 
-def test_a_batch_of_fixed_size_is_read_row_by_row(tmp_path):
+@pytest.mark.parametrize("n", [7, 200])
+def test_a_large_batch_of_fixed_size_is_read_row_by_row(n, tmp_path):
     body = "f = Reshape(x, s) h = Gemm(f, U) r = Relu(h) y = Softplus(r)"
-    made = model(body, "float[7,2,3] x", "float[7,5] y", U=normal(6, 5), s=np.array([7, -1]))
+    made = model(body, f"float[{n},2,3] x", f"float[{n},5] y", U=normal(6, 5), s=np.array([n, -1]))
     net = read(stored(made, tmp_path)).network
-    assert net.d_in == 6
-    x = normal(7, 2, 3)
-    np.testing.assert_allclose(net(x.reshape(7, 6)), run(made, x)[0], rtol=1e-5)
+    assert net.d_in == (6 if n == 200 else 42)
+    x = normal(n, 2, 3)
+    y = net(x.reshape(-1, net.d_in)).reshape(n, 5)
+    np.testing.assert_allclose(y, run(made, x)[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("n", [2, 300])
 @pytest.mark.parametrize(
     "body",
     [
-        "t = Transpose(x) y = MatMul(x, C) z = Identity(t)",
+        "y = MatMul(x, C) z = Transpose(x)",
         "h = MatMul(C2, x) y = Relu(h)",
         "h = Add(x, C3) y = Relu(h)",
         "f = Gather<axis=0>(x, i) y = Expand(f, s)",
-        "f = Reshape(x, one) g = Flatten(f) h = MatMul(g, C4) y = Reshape(h, s)",
+        "f = Reshape(x, one) g = Slice(f, i, e, e) y = Reshape(f, s)",
+        "t = Reshape(x, turned) u = Transpose(t) y = Add(u, x)",
+        "m = AveragePool<kernel_shape=[3], pads=[1,1]>(p) p = Reshape(x, one) y = Reshape(m, s)",
     ],
 )
-def test_rows_that_belong_together_are_all_inputs(body, tmp_path):
+def test_rows_that_belong_together_are_all_inputs(body, n, tmp_path):
     arrays = {
         "C": normal(3, 3),
-        "C2": normal(2, 2),
-        "C3": normal(2, 3),
-        "C4": normal(6, 6),
+        "C2": normal(n, n),
+        "C3": normal(n, 3),
         "i": np.array([0]),
-        "s": np.array([2, 3]),
-        "one": np.array([1, 2, 3]),
+        "e": np.array([1]),
+        "s": np.array([n, 3]),
+        "one": np.array([1, n, 3]),
+        "turned": np.array([3, n]),
     }
-    outputs = "float[2,3] y, float[3,2] z" if "z =" in body else "float[2,3] y"
-    made = model(body, "float[2,3] x", outputs, **arrays)
+    used = {name: array for name, array in arrays.items() if name in body}
+    outputs = f"float[{n},3] y, float[3,{n}] z" if "z =" in body else f"float[{n},3] y"
+    made = model(body, f"float[{n},3] x", outputs, **used)
     net = read(stored(made, tmp_path)).network
-    assert net.d_in == 6
-    x = normal(2, 3)
+    assert net.d_in == 3 * n
+    x = normal(n, 3)
     expected = np.concatenate([part.ravel() for part in run(made, x)])
-    np.testing.assert_allclose(net(x.ravel()), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(net(x.ravel()), expected, rtol=1e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize(

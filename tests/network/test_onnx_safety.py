@@ -317,3 +317,16 @@ def test_without_onnx_one_sentence_says_what_to_install(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "pellucid[formats]"' in done.stdout
+
+
+@pytest.mark.parametrize("name", [b"Relu", b"node_1", b"alpha", b"inner"])
+def test_names_that_are_no_text_are_refused(name, tmp_path):
+    made = model(
+        "[node_1] inner = LeakyRelu<alpha=0.5>(x) y = Relu(inner)", "float[1,4] x", "float y"
+    )
+    data = made.SerializeToString()
+    assert name in data
+    path = tmp_path / "model.onnx"
+    path.write_bytes(data.replace(name, b"\xff" * len(name)))
+    with pytest.raises(InvalidFile, match="one of its names is not text"):
+        read(path)

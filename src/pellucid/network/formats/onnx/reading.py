@@ -27,6 +27,7 @@ OPERATORS: dict[str, Callable[[Work, Operator, Sequence[Value | None]], Any]] = 
     **ACTIVATING,
 }
 
+MOST_ROWS_TOGETHER = 1024  # inputs of a batch of fixed size that are read as one input
 LONGEST_MESSAGE = 900  # characters
 
 SUPPORTED = (
@@ -91,6 +92,7 @@ def _parsed(path: Path) -> tuple[Any, list[tuple[Any, memoryview]], int]:
     model = _message(onnx.ModelProto, small)
     if not model.HasField("graph"):
         raise InvalidFile("it is not an ONNX file: it holds no graph.")
+    _check_names(model.graph)
     return model, [(_message(onnx.TensorProto, part), raw) for part, raw in apart], len(data)
 
 
@@ -101,6 +103,17 @@ def _message(kind: Any, data: bytes) -> Any:
     except Exception:  # the parser's own classes differ between its versions
         raise InvalidFile("it is not an ONNX file, or it is damaged.") from None
     return message
+
+
+def _check_names(graph: Any) -> None:
+    """Names must be text; of what is none, the parser gives the bytes."""
+    tables = (graph.initializer, graph.input, graph.output)
+    names = [graph.name, *(item.name for table in tables for item in table)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        names += [attribute.name for attribute in node.attribute]
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidFile("it is damaged: one of its names is not text.")
 
 
 class _Model:
@@ -115,6 +128,8 @@ class _Model:
         small = [(tensor, None) for tensor in self.graph.initializer]
         self.initializers: dict[str, tuple[Any, memoryview | None]] = {}
         for tensor, raw in [*small, *apart]:
+            if not isinstance(tensor.name, str):
+                raise InvalidFile("it is damaged: the name of a tensor is not text.")
             if tensor.name in self.initializers:
                 raise InvalidFile(f"the tensor {tensor.name!r:.80} is stored twice.")
             self.initializers[tensor.name] = tensor, raw
@@ -201,11 +216,15 @@ class _Model:
     def _rows_of_batch(
         self, inputs: Mapping[str, tuple[int, ...] | None], outputs: list[str]
     ) -> int | None:
-        """The number of rows, if all inputs and outputs claim that size above 1 for a batch."""
+        """The size of a batch, if all inputs and outputs claim one, and are large together.
+
+        Small models are taken as they are: all rows are their inputs.
+        """
         shapes = [*inputs.values(), *self._declared_outputs(outputs)]
         firsts = {shape[0] if shape and len(shape) > 1 else None for shape in shapes}
         (first,) = firsts if len(firsts) == 1 else (None,)
-        return first if first is not None and first > 1 else None
+        size = sum(math.prod(shape) for shape in inputs.values() if shape is not None)
+        return first if first is not None and first > 1 and size > MOST_ROWS_TOGETHER else None
 
     def _declared_outputs(self, outputs: list[str]) -> list[tuple[int, ...] | None]:
         return [_declared(value) for value in self.graph.output if value.name in outputs]
