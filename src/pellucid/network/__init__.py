@@ -9,7 +9,10 @@ from .activations import (
     as_activations,
     text_of,
 )
+from .converting import Conversion, convert
 from .files import load, read, read_metadata, save
+from .formats.loaded import Loaded
+from .formats.table import FORMATS, Format
 from .graph import AffineGraph, GraphPass, Node
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
@@ -18,20 +21,25 @@ from .serialization import from_bytes, to_bytes
 
 __all__ = [
     "ACTIVATIONS",
+    "FORMATS",
     "SCHEMES",
     "Activation",
     "ActivationFamily",
     "Activations",
     "AffineGraph",
     "BackwardPass",
+    "Conversion",
+    "Format",
     "ForwardPass",
     "GraphPass",
     "Layer",
+    "Loaded",
     "Network",
     "Node",
     "Scheme",
     "as_activation",
     "as_activations",
+    "convert",
     "from_bytes",
     "initialize",
     "load",

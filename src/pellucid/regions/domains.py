@@ -56,6 +56,15 @@ class _Affine:
         """Whether the coordinates are the inputs themselves."""
         return False
 
+    @property
+    def bounding_box(self) -> tuple[Float64[Array, " d_in"], Float64[Array, " d_in"]]:
+        """(low, high) in the input space, around all points of the domain, to rounding."""
+        if self.is_coordinate:
+            return self.low, self.high
+        ends = self.low[:, None] * self.axes, self.high[:, None] * self.axes
+        low, high = np.minimum(*ends).sum(axis=0), np.maximum(*ends).sum(axis=0)
+        return self.origin + low, self.origin + high
+
     def to_input(self, coordinates: ArrayLike | tuple) -> Float64[Array, "*n d_in"]:
         """The points of the input space with the given coordinates, (n, d) or (d,)."""
         p = _finite(coordinates, "coordinates")

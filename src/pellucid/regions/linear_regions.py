@@ -12,7 +12,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._kernels import subdivision
 from .._kernels.subdivision import BoxRegions, PlaneRegions
-from ..network import Network
+from ..network import AffineGraph, Network
 from .chain import Chain, chain_of
 from .domains import Domain, Space
 from .result import Corners, LinearRegions
@@ -23,7 +23,7 @@ MOST_THREADS = 4096
 
 
 def linear_regions(
-    network: Network,
+    network: Network | AffineGraph,
     domain: Domain,
     *,
     limit: SupportsIndex | None = None,
@@ -44,10 +44,14 @@ def linear_regions(
     every pattern while it counts). ``threads`` (all by
     default) change nothing but the time.
 
+    An `AffineGraph` is taken as a chain that is equal to it on the domain (see its `to_network`):
+    the result's `network` is that chain, whose patterns have a constant bit for each carried value.
+
     Raises UnsupportedLayer for a smooth activation, and InvalidInput for weights that are not
-    finite and for a domain in another number of inputs than the network's.
+    finite, for a domain in another number of inputs than the network's, and for a `Space` where a
+    graph carries values.
     """
-    chain = _checked(network, domain)
+    network, chain = _checked(network, domain)
     limit = _positive(limit, "limit", int)
     seconds = _positive(seconds, "seconds", float)
     options = {
@@ -62,22 +66,26 @@ def linear_regions(
     return _search(network, chain, domain, options)
 
 
-def _checked(network: Network, domain: Domain) -> Chain:
+def _checked(network: Network | AffineGraph, domain: Domain) -> tuple[Network, Chain]:
+    """The network, as a chain on the domain where it is a graph, and its layers."""
     if not isinstance(domain, Domain):
         raise InvalidInput(
             f"the domain is a {type(domain).__name__}; it must be a Segment, Plane, Box or Space."
         )
-    chain = chain_of(network)
-    if domain.d_in != chain.d_in:
+    if domain.d_in != network.d_in:
         raise InvalidInput(
-            f"the network takes {chain.d_in} input{'s' if chain.d_in != 1 else ''} and the domain "
-            f"has {domain.d_in}; they must agree (a Plane or Segment reaches into more inputs)."
+            f"the network takes {network.d_in} input{'s' if network.d_in != 1 else ''} and the "
+            f"domain has {domain.d_in}; they must agree (a Plane or Segment reaches into more "
+            f"inputs)."
         )
-    return chain
+    if isinstance(network, AffineGraph):
+        box = () if isinstance(domain, Space) else domain.bounding_box
+        network = network.to_network(*box)
+    return network, chain_of(network)
 
 
 def iter_linear_regions(
-    network: Network,
+    network: Network | AffineGraph,
     domain: Domain,
     *,
     batch: SupportsIndex = 100_000,
@@ -92,7 +100,7 @@ def iter_linear_regions(
 
     Raises as `linear_regions` does.
     """
-    chain = _checked(network, domain)
+    network, chain = _checked(network, domain)
     if isinstance(domain, Space):
         raise InvalidInput("the regions of a Space do not come in batches; use a Box.")
     size = _positive(batch, "batch", int) or 100_000

@@ -5,49 +5,51 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..._errors import InvalidFile
+from ..._errors import InvalidFile, UnsupportedLayer
+from ..graph import AffineGraph
 from ..network import Network
-from . import contents, nnet, safetensors
+from . import contents, nnet, onnx, safetensors
 from .loaded import Loaded, Options
+from .torch_files import LEGACY_MAGIC
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 NPY = b"\x93NUMPY"
-_AFTER_THE_VERSION = (b"\x12", b"\x1a", b"\x22", b"\x32", b"\x3a", b"\x42")  # tags of a ModelProto
-TORCH_BEFORE_1_6 = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
 
 @dataclass(frozen=True)
 class Format:
     """One kind of file.
 
-    `module` has `read(path, options)` and, where `is_written`, `to_bytes(network)`; it is imported
-    when it is needed. `needs` is the library that reading needs, with the extra that installs it.
-    `result` says in the docs what becomes of such a file.
+    `reader` is the module here that has `read(path, options)`, and `writer` the one that has
+    `to_bytes(network)`, "" where such files are not written; they are imported when they are
+    needed. `needs` is the library of another project that reading needs. `result` says in the docs
+    what becomes of such a file.
     """
 
     name: str
     title: str
     suffixes: tuple[str, ...]
-    module: str
-    is_written: bool
+    reader: str
+    writer: str
     result: str
     needs: str = ""
 
     def read(self, path: Path, options: Options) -> Loaded:
         """The network of a file of this kind."""
-        return self._module().read(path, options)
+        return _module(self.reader).read(path, options)
 
-    def to_bytes(self, network: Network) -> bytes:
-        """The content of a file of this kind."""
-        return self._module(self.module_of_writer or self.module).to_bytes(network)
+    def to_bytes(self, network: Network | AffineGraph) -> bytes:
+        """The content of a file of this kind; only ONNX takes a graph that is no chain."""
+        if isinstance(network, AffineGraph) and self.name != "onnx":
+            raise UnsupportedLayer(
+                f"a graph that is no chain of layers cannot be saved as {self.title}; save it as "
+                ".onnx."
+            )
+        return _module(self.writer).to_bytes(network)
 
-    @property
-    def module_of_writer(self) -> str:
-        """Where writing needs the library that reading does without."""
-        return "torch" if self.name == "torch" else ""
 
-    def _module(self, name: str = "") -> Any:
-        return import_module(f".{name or self.module}", __package__)
+def _module(name: str) -> Any:
+    return import_module(f".{name}", __package__)
 
 
 _ROWS = (
@@ -56,7 +58,7 @@ _ROWS = (
         "ONNX",
         (".onnx",),
         "onnx",
-        False,
+        "onnx",
         "loads; what is no chain becomes an `AffineGraph`",
         "onnx",
     ),
@@ -65,7 +67,7 @@ _ROWS = (
         "safetensors, Pellucid's own files",
         (".pellucid", ".safetensors"),
         "safetensors",
-        True,
+        "safetensors",
         "loads; arrays of another program need `activation=`",
     ),
     Format(
@@ -73,7 +75,7 @@ _ROWS = (
         "PyTorch state dict, checkpoint, TorchScript",
         (".pt", ".pth", ".ckpt"),
         "torch_files",
-        True,
+        "torch",
         "loads with `activation=`; `name=` picks one of several networks",
     ),
     Format(
@@ -81,17 +83,16 @@ _ROWS = (
         "Keras (.keras, .h5, JSON with weights)",
         (".keras", ".h5", ".hdf5", ".json"),
         "keras",
-        False,
+        "",
         "loads; `weights=` names the weights of a model in JSON",
-        "h5py",
     ),
-    Format("nnet", "NNET", (".nnet",), "nnet", True, "loads, normalisation folded; `raw=True`"),
+    Format("nnet", "NNET", (".nnet",), "nnet", "nnet", "loads, normalisation folded; `raw=True`"),
     Format(
         "npz",
         "NumPy npz",
         (".npz",),
         "npz",
-        True,
+        "npz",
         "loads; names that do not say the activation need `activation=`",
     ),
     Format(
@@ -99,7 +100,7 @@ _ROWS = (
         "Stable-Baselines3 agent",
         (),
         "sb3",
-        False,
+        "",
         "loads with `activation=` and `name=`",
     ),
     Format(
@@ -107,7 +108,7 @@ _ROWS = (
         "scikit-learn model saved with skops",
         (".skops",),
         "skops",
-        False,
+        "",
         "loads; an MLP, or a pipeline of scalers that ends in one",
     ),
     Format(
@@ -115,7 +116,7 @@ _ROWS = (
         "pickle, joblib, cloudpickle",
         (".pkl", ".pickle", ".joblib", ".dill"),
         "pickled",
-        False,
+        "",
         "refused, because unpickling runs code",
     ),
 )
@@ -142,17 +143,17 @@ def for_writing(path: Path) -> Format:
     row = next(
         (row for row in _ROWS if path.suffix.lower() in row.suffixes), FORMATS["safetensors"]
     )
-    if not row.is_written:
+    if not row.writer:
         raise InvalidFile(
             f"cannot write {path}: {row.title} is not written; the suffixes are "
-            f"{', '.join(s for r in _ROWS if r.is_written for s in r.suffixes)}."
+            f"{', '.join(s for r in _ROWS if r.writer for s in r.suffixes)}."
         )
     return row
 
 
 def kinds() -> str:
     """All kinds that are read, for an error."""
-    return ", ".join(row.title for row in _ROWS if row.module != "pickled")
+    return ", ".join(row.title for row in _ROWS if row.name != "pickle")
 
 
 def _by_content(path: Path, start: bytes) -> str | None:
@@ -164,11 +165,11 @@ def _by_content(path: Path, start: bytes) -> str | None:
         raise InvalidFile(
             "it is one array of NumPy (.npy), not a network: collect weights and biases in an .npz."
         )
-    if start.startswith(TORCH_BEFORE_1_6):
+    if start.startswith(LEGACY_MAGIC):
         return "torch"
     if start[:1] == b"\x80" and start[1:2] <= b"\x05":
         return "pickle"
-    if start[:1] == b"\x08" and 0 < start[1] < 32 and start[2:3] in _AFTER_THE_VERSION:
+    if onnx.looks_like(start):
         return "onnx"
     if start.lstrip().startswith(b"{") and path.suffix.lower() != ".safetensors":
         return "keras"

@@ -5,7 +5,7 @@ The library onnx, and what reads with it, are imported when they are needed.
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from ..loaded import Loaded, Options
 
@@ -35,15 +35,11 @@ def to_bytes(network: "Network | AffineGraph") -> bytes:
     return writer(network)
 
 
-def write(network: "Network | AffineGraph", target: str | os.PathLike[str] | BinaryIO) -> None:
-    """Write a network as an ONNX file, whole or not at all, or into an open binary file."""
-    data = to_bytes(network)
-    if isinstance(target, str | os.PathLike):
-        from ...files import write_atomically
+def write(network: "Network | AffineGraph", path: str | os.PathLike[str]) -> None:
+    """Write a network as an ONNX file, whole or not at all."""
+    from ...files import write_atomically
 
-        write_atomically(Path(target), data)
-    else:
-        target.write(data)
+    write_atomically(Path(path), to_bytes(network))
 
 
 __all__ = ["looks_like", "read", "to_bytes", "write"]

@@ -83,7 +83,7 @@ def gelu(work: Work, op: Operator, inputs: Inputs) -> Value:
     """Gelu, exact or in the tanh form."""
     form = op.get("approximate", "none")
     if form not in ("none", "tanh"):
-        raise InvalidFile(f"has the form {form!r}; it is 'none' or 'tanh'.")
+        raise InvalidFile(f"has the form {form!r:.80}; it is 'none' or 'tanh'.")
     name = "gelu" if form == "none" else "gelu_tanh"
     return activated(Activation(name), work, required(inputs, 0))
 
@@ -254,7 +254,7 @@ def softmax(kind: str, work: Work, op: Operator, inputs: Inputs) -> Value:
     rank = len(value.shape)
     axis = axis_of(op.get("axis", -1 if op.opset >= 13 else 1 if rank > 1 else 0), rank)
     if axis == 0:
-        work.mixes_rows()
+        work.mixes_rows(value)
     group = value.shape[axis] if op.opset >= 13 else math.prod(value.shape[axis:])
     if group != math.prod(value.shape):
         raise UnsupportedLayer(

@@ -39,7 +39,7 @@ def _fitted(work: Work, a: Value, b: Value) -> tuple[int, ...]:
 
 
 def binary(
-    operate: Callable[[Array, Array], Array],
+    operate: Callable,
     affine: Callable[[Work, Value, Value, tuple[int, ...]], Affine | None],
     work: Work,
     op: Operator,
@@ -132,18 +132,18 @@ def _quotient(work: Work, a: Value, b: Value, shape: tuple[int, ...]) -> Affine 
         return None
     divisors = _spread(work, b, shape)
     if not divisors.all():
-        raise InvalidFile(f"divides by the zero in {b.name!r}.")
+        raise InvalidFile(f"divides by the zero in {b.name!r:.80}.")
     factors = 1 / divisors.astype(np.float64)
     return work.times(work.broadcast(work.affine(a), shape), factors)
 
 
-def _divided(a: Array, b: Array) -> Array:
+def _divided(a: Array | float, b: Array | float) -> Array | float:
     """a / b; whole numbers are cut towards zero, as in C."""
     if np.result_type(a, b).kind == "f":
         return a / b
     if not np.all(b):
         raise InvalidFile("divides whole numbers by zero.")
-    return np.trunc(a / b).astype(np.int64)
+    return np.asarray(np.trunc(a / b)).astype(np.int64)
 
 
 def negative(work: Work, op: Operator, inputs: Inputs) -> Value:

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from ...._errors import InvalidFile
 from ...._shapes import Array
 from ...activations import Activation
-from ...graph import AffineGraph, dense
+from ...graph import AffineGraph, Matrix, dense
 from ...network import Network
 from .maps import Affine, Rows, final, n_entries
 from .work import FREE_ENTRIES, Layer, Work
@@ -103,7 +103,7 @@ def _as_network(work: Work, nodes: list[tuple], outputs: list[tuple[str, int]]) 
     return Network([dense(W) for W in matrices], biases, sigmas[:-1], sigmas[-1])
 
 
-def _may_be_dense(W: Array) -> bool:
+def _may_be_dense(W: Matrix) -> bool:
     size = W.shape[0] * W.shape[1]
     return isinstance(W, np.ndarray) or size <= max(MOST_DENSE * W.nnz, SMALL)
 

@@ -34,7 +34,7 @@ def gemm(work: Work, op: Operator, inputs: Inputs) -> Value:
             f"multiplies {shape_text(a.shape)} by {shape_text(b.shape)}; both must be matrices."
         )
     if op.get("transA", 0):
-        work.mixes_rows()
+        work.mixes_rows(a)
         a = work.moved(a, np.transpose)
     if op.get("transB", 0):
         b = work.moved(b, np.transpose)

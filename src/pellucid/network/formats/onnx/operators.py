@@ -26,8 +26,8 @@ class Operator:
     def place(self) -> str:
         """How messages name it."""
         if self.name:
-            return f"node {self.name!r} ({self.kind})"
-        return f"the {self.kind} that gives {(self.outputs or ('nothing',))[0]!r}"
+            return f"node {self.name!r:.80} ({self.kind})"
+        return f"the {self.kind} that gives {(self.outputs or ('nothing',))[0]!r:.80}"
 
     def get(self, name: str, default: Any) -> Any:
         """An attribute, of the type of its default (None: any)."""
@@ -68,7 +68,7 @@ def _attribute(attribute: Any, store: Store) -> Any:
     if kind == 8:
         return [s.decode("utf-8", "replace") for s in attribute.strings]
     raise UnsupportedLayer(
-        f"has the attribute {attribute.name!r}, which is no number, text or tensor."
+        f"has the attribute {attribute.name!r:.80}, which is no number, text or tensor."
     )
 
 

@@ -27,6 +27,9 @@ OPERATORS: dict[str, Callable[[Work, Operator, Sequence[Value | None]], Any]] = 
     **ACTIVATING,
 }
 
+MOST_ROWS_TOGETHER = 1024  # inputs of a batch of fixed size that are read as one input
+LONGEST_MESSAGE = 900  # characters
+
 SUPPORTED = (
     "what can be read are affine operators (Gemm, MatMul, Conv, AveragePool, BatchNormalization, "
     "Add, Sub, Mul, Div), operators that move entries (Reshape, Transpose, Slice, Split, Concat, "
@@ -58,12 +61,19 @@ def read(path: Path, options: Options | None = None) -> Loaded:
     try:
         return _Model(path).loaded(options or Options())
     except (InvalidFile, UnsupportedLayer) as error:
-        raise type(error)(f"cannot read a network from {path}: {error}") from None
+        raise type(error)(f"cannot read a network from {path}: {_printable(error)}") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InvalidFile(f"cannot read a network from {path}: {reason}.") from None
     except MemoryError:
         raise InvalidFile(f"{path} holds a network that does not fit into memory.") from None
+
+
+def _printable(error: Exception) -> str:
+    """One line, whatever names a file gives to its parts."""
+    text = str(error)
+    text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 # ---- the file
@@ -82,6 +92,7 @@ def _parsed(path: Path) -> tuple[Any, list[tuple[Any, memoryview]], int]:
     model = _message(onnx.ModelProto, small)
     if not model.HasField("graph"):
         raise InvalidFile("it is not an ONNX file: it holds no graph.")
+    _check_names(model.graph)
     return model, [(_message(onnx.TensorProto, part), raw) for part, raw in apart], len(data)
 
 
@@ -92,6 +103,17 @@ def _message(kind: Any, data: bytes) -> Any:
     except Exception:  # the parser's own classes differ between its versions
         raise InvalidFile("it is not an ONNX file, or it is damaged.") from None
     return message
+
+
+def _check_names(graph: Any) -> None:
+    """Names must be text; of what is none, the parser gives the bytes."""
+    tables = (graph.initializer, graph.input, graph.output)
+    names = [graph.name, *(item.name for table in tables for item in table)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        names += [attribute.name for attribute in node.attribute]
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidFile("it is damaged: one of its names is not text.")
 
 
 class _Model:
@@ -106,8 +128,10 @@ class _Model:
         small = [(tensor, None) for tensor in self.graph.initializer]
         self.initializers: dict[str, tuple[Any, memoryview | None]] = {}
         for tensor, raw in [*small, *apart]:
+            if not isinstance(tensor.name, str):
+                raise InvalidFile("it is damaged: the name of a tensor is not text.")
             if tensor.name in self.initializers:
-                raise InvalidFile(f"the tensor {tensor.name!r} is stored twice.")
+                raise InvalidFile(f"the tensor {tensor.name!r:.80} is stored twice.")
             self.initializers[tensor.name] = tensor, raw
         if len(self.graph.sparse_initializer):
             raise UnsupportedLayer("it holds sparse tensors; store them as dense ones.")
@@ -120,7 +144,7 @@ class _Model:
         for i, node in enumerate(self.graph.node):
             for name in node.output:
                 if name and (name in producers or name in self.initializers):
-                    raise InvalidFile(f"the tensor {name!r} is given twice.")
+                    raise InvalidFile(f"the tensor {name!r:.80} is given twice.")
                 if name:
                     producers[name] = i
         return producers
@@ -150,7 +174,7 @@ class _Model:
             return list(dict.fromkeys(names))
         if wanted not in names:
             raise InvalidInput(
-                f"output is {wanted!r}; {self.path} has the outputs {', '.join(names)}."
+                f"output is {wanted!r:.80}; {self.path} has the outputs {', '.join(names)}."
             )
         return [wanted]
 
@@ -183,8 +207,8 @@ class _Model:
     def _cycle(self, i: int, name: str) -> str:
         node = self.graph.node[i]
         return (
-            f"its graph has a cycle: {self._operator(i, []).place} reads {name!r}, which depends "
-            f"on its own output {node.output[0]!r}."
+            f"its graph has a cycle: {self._operator(i, []).place} reads {name!r:.80}, which "
+            f"depends on its own output {node.output[0]!r:.80}."
         )
 
     # ---- one run
@@ -192,11 +216,15 @@ class _Model:
     def _rows_of_batch(
         self, inputs: Mapping[str, tuple[int, ...] | None], outputs: list[str]
     ) -> int | None:
-        """The number of rows, if all inputs and outputs claim that size above 1 for a batch."""
+        """The size of a batch, if all inputs and outputs claim one, and are large together.
+
+        Small models are taken as they are: all rows are their inputs.
+        """
         shapes = [*inputs.values(), *self._declared_outputs(outputs)]
         firsts = {shape[0] if shape and len(shape) > 1 else None for shape in shapes}
         (first,) = firsts if len(firsts) == 1 else (None,)
-        return first if first is not None and first > 1 else None
+        size = sum(math.prod(shape) for shape in inputs.values() if shape is not None)
+        return first if first is not None and first > 1 and size > MOST_ROWS_TOGETHER else None
 
     def _declared_outputs(self, outputs: list[str]) -> list[tuple[int, ...] | None]:
         return [_declared(value) for value in self.graph.output if value.name in outputs]
@@ -234,13 +262,13 @@ class _Model:
                 continue
             if shape is None:
                 raise UnsupportedLayer(
-                    f"the input {name!r} has no fixed sizes: export the model with fixed sizes of "
-                    f"all axes but the first, the batch."
+                    f"the input {name!r:.80} has no fixed sizes: export the model with fixed "
+                    f"sizes of all axes but the first, the batch."
                 )
             if work.rows is not None:
                 shape = (1, *shape[1:])
             if math.prod(shape) < 1:
-                raise InvalidFile(f"the input {name!r} has the shape {list(shape)}.")
+                raise InvalidFile(f"the input {name!r:.80} has the shape {list(shape)}.")
             values[name] = work.input(name, shape)
         if not work.inputs:
             raise InvalidFile("its outputs read no input of the graph.")
@@ -285,7 +313,7 @@ class _Model:
     def _check_kind(self, op: Operator, domain: str) -> None:
         if domain not in ("", "ai.onnx"):
             raise UnsupportedLayer(
-                f"is an operator of the domain {domain!r}, which cannot be read: export with "
+                f"is an operator of the domain {domain!r:.80}, which cannot be read: export with "
                 f"operators of ONNX itself; {SUPPORTED}."
             )
         if op.kind not in OPERATORS:
@@ -301,11 +329,11 @@ class _Model:
                 array = self.store.array(tensor, name, raw)
                 self.kept[name] = Constant(array, name)
             return self.kept[name]
-        raise InvalidFile(f"reads {name!r}, which nothing gives.")
+        raise InvalidFile(f"reads {name!r:.80}, which nothing gives.")
 
     def _output(self, values: dict[str, Value], name: str) -> Value:
         if name not in values and name not in self.initializers:
-            raise InvalidFile(f"nothing gives its output {name!r}.")
+            raise InvalidFile(f"nothing gives its output {name!r:.80}.")
         return self._value(values, name)
 
     # ---- the result
@@ -314,17 +342,17 @@ class _Model:
         heads, folded, outputs = {}, [], []
         for name, value in tensors:
             if isinstance(value, Constant):
-                raise UnsupportedLayer(f"the output {name!r} does not depend on the inputs.")
+                raise UnsupportedLayer(f"the output {name!r:.80} does not depend on the inputs.")
             if isinstance(value, Head):
                 heads[name] = value.kind
                 folded.append(
-                    f"the {value.kind.replace('_', '-')} of output {name!r} is left off: the "
+                    f"the {value.kind.replace('_', '-')} of output {name!r:.80} is left off: the "
                     f"network gives the logits"
                 )
                 value = value.logits
             z = work.affine(value)
             if not z.terms:
-                raise UnsupportedLayer(f"the output {name!r} does not depend on the inputs.")
+                raise UnsupportedLayer(f"the output {name!r:.80} does not depend on the inputs.")
             outputs.append((name, z))
         network, notes = built(work, outputs, self.size + self.store.external_bytes)
         return Loaded(network, self.graph.name, (*notes, *folded), heads=heads)
@@ -332,8 +360,8 @@ class _Model:
 
 def _check_rows(work: Work, results: tuple[Value, ...]) -> None:
     for value in results:
-        if not isinstance(value, Constant) and value.shape[:1] != (1,):
-            work.mixes_rows()
+        if value.shape[:1] != (1,):
+            work.mixes_rows(value)
 
 
 def _opset(model: Any) -> int:
@@ -364,5 +392,5 @@ def _declared(value: Any) -> tuple[int, ...] | None:
 def _declared_shape(value: Any) -> tuple[int, ...] | None:
     kind = value.type
     if kind.HasField("tensor_type") and kind.tensor_type.elem_type not in (1, 10, 11, 16):
-        raise UnsupportedLayer(f"the input {value.name!r} does not hold floats.")
+        raise UnsupportedLayer(f"the input {value.name!r:.80} does not hold floats.")
     return _declared(value)

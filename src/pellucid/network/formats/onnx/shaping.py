@@ -116,7 +116,7 @@ def flatten(work: Work, op: Operator, inputs: Inputs) -> Value:
         raise InvalidFile(f"has the axis {axis}, and its input has {rank} axes.")
     axis = axis + rank if axis < 0 else axis
     if axis != 1:
-        work.mixes_rows()
+        work.mixes_rows(value)
     first = math.prod(value.shape[:axis])
     return work.moved(value, lambda a: a.reshape(first, -1) if a.size else a.reshape(first, 0))
 
@@ -131,8 +131,8 @@ def squeeze(work: Work, op: Operator, inputs: Inputs) -> Value:
     axes = [axis_of(axis, rank) for axis in axes]
     if any(value.shape[axis] != 1 for axis in axes):
         raise InvalidFile(f"removes the axes {axes} of {shape_text(value.shape)}, not all 1.")
-    if 0 in axes and not isinstance(value, Constant):
-        work.mixes_rows()
+    if 0 in axes:
+        work.mixes_rows(value)
     shape = tuple(d for i, d in enumerate(value.shape) if i not in axes)
     return work.moved(value, lambda a: a.reshape(shape))
 
@@ -147,8 +147,8 @@ def unsqueeze(work: Work, op: Operator, inputs: Inputs) -> Value:
     axes = [axis_of(axis, rank) for axis in axes]
     if len(set(axes)) < len(axes) or rank > 32:
         raise InvalidFile(f"adds the axes {axes}.")
-    if 0 in axes and not isinstance(value, Constant):
-        work.mixes_rows()
+    if 0 in axes:
+        work.mixes_rows(value)
     sizes = iter(value.shape)
     shape = tuple(1 if i in axes else next(sizes) for i in range(rank))
     return work.moved(value, lambda a: a.reshape(shape))
@@ -169,8 +169,8 @@ def transpose(work: Work, op: Operator, inputs: Inputs) -> Value:
     order = op.integers("perm", list(range(rank))[::-1]) or []
     if sorted(order) != list(range(rank)):
         raise InvalidFile(f"permutes the axes of {shape_text(value.shape)} by {order}.")
-    if order[:1] != [0] and not isinstance(value, Constant):
-        work.mixes_rows()
+    if order[:1] != [0]:
+        work.mixes_rows(value)
     return work.moved(value, lambda a: a.transpose(order))
 
 
@@ -194,8 +194,8 @@ def slices(work: Work, op: Operator, inputs: Inputs) -> Value:
     where: list[slice] = [slice(None)] * rank
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         axis = axis_of(axis, rank)
-        if axis == 0 and not isinstance(value, Constant):
-            work.mixes_rows()
+        if axis == 0:
+            work.mixes_rows(value)
         where[axis] = _range(start, end, step, value.shape[axis])
     return work.moved(value, lambda a: a[tuple(where)])
 
@@ -215,8 +215,8 @@ def split(work: Work, op: Operator, inputs: Inputs) -> tuple[Value, ...]:
     """Split along an axis, in given or equal parts."""
     value = required(inputs, 0)
     axis = axis_of(op.get("axis", 0), len(value.shape))
-    if axis == 0 and not isinstance(value, Constant):
-        work.mixes_rows()
+    if axis == 0:
+        work.mixes_rows(value)
     size, n = value.shape[axis], len(op.outputs)
     sizes = op.integers("split", None)
     if sizes is None and optional(inputs, 1) is not None:
@@ -242,8 +242,8 @@ def gather(work: Work, op: Operator, inputs: Inputs) -> Value:
     size = value.shape[axis]
     if index.dtype.kind != "i" or ((index < -size) | (index >= size)).any():
         raise InvalidFile(f"takes entries of an axis of size {size} that it does not have.")
-    if axis == 0 and not isinstance(value, Constant):
-        work.mixes_rows()
+    if axis == 0:
+        work.mixes_rows(value)
     work.spend(math.prod(value.shape) // max(size, 1) * index.size)
     return work.moved(value, lambda a: np.take(a, index, axis=axis))
 
@@ -299,8 +299,8 @@ def tile(work: Work, op: Operator, inputs: Inputs) -> Value:
 def _grown(work: Work, value: Value, shape: tuple[int, ...], move) -> Value:
     if isinstance(value, Head):
         raise UnsupportedLayer("repeats a softmax, which must be at the end.")
-    if not isinstance(value, Constant) and shape[:1] != value.shape[:1]:
-        work.mixes_rows()
+    if shape[:1] != value.shape[:1]:
+        work.mixes_rows(value)
     work.spend(math.prod(shape))
     return work.moved(value, move)
 
@@ -327,8 +327,8 @@ def pad(work: Work, op: Operator, inputs: Inputs) -> Value:
             pads = _pads_of(pads, [axis_of(a, rank) for a in integers(inputs, 3, "axes")], rank)
     if len(pads) != 2 * rank:
         raise InvalidFile(f"pads {rank} axes by {len(pads)} numbers; it needs {2 * rank}.")
-    if (pads[0] or pads[rank]) and not isinstance(value, Constant):
-        work.mixes_rows()
+    if pads[0] or pads[rank]:
+        work.mixes_rows(value)
     shape = [d + a + b for d, a, b in zip(value.shape, pads[:rank], pads[rank:], strict=True)]
     work.spend(math.prod(_sizes(shape)))
 
@@ -386,8 +386,7 @@ def shape_of(work: Work, op: Operator, inputs: Inputs) -> Value:
 
 def size_of(work: Work, op: Operator, inputs: Inputs) -> Value:
     """Number of entries of a tensor."""
-    if not isinstance(required(inputs, 0), Constant):
-        work.mixes_rows()
+    work.mixes_rows(required(inputs, 0))
     return Constant(np.array(math.prod(required(inputs, 0).shape), np.int64), "a Size")
 
 

@@ -54,10 +54,10 @@ class Store:
         """
         shape = tuple(tensor.dims)
         if any(d < 0 for d in shape):
-            raise InvalidFile(f"the tensor {name!r} has the negative dimensions {list(shape)}.")
+            raise InvalidFile(f"the tensor {name!r:.80} has the negative dimensions {list(shape)}.")
         if tensor.data_type not in STORED:
             raise UnsupportedLayer(
-                f"the tensor {name!r} holds values of type {dtype_name(tensor.data_type)}; it "
+                f"the tensor {name!r:.80} holds values of type {dtype_name(tensor.data_type)}; it "
                 f"must hold plain floats, integers or booleans."
             )
         flat = self._flat(tensor, name, shape, raw)
@@ -72,7 +72,7 @@ class Store:
             return self._external(tensor, name, n, dtype)
         if dtype.kind in "iu" and n > MOST_INTEGERS:
             raise UnsupportedLayer(
-                f"the tensor {name!r} holds {n:,} integers; weights must be floats."
+                f"the tensor {name!r:.80} holds {n:,} integers; weights must be floats."
             )
         if raw or tensor.HasField("raw_data"):
             held = raw or tensor.raw_data
@@ -81,7 +81,7 @@ class Store:
         values = getattr(tensor, field)
         if len(values) != n:
             raise InvalidFile(
-                f"the tensor {name!r} claims the shape {list(shape)}, {n:,} numbers, and holds "
+                f"the tensor {name!r:.80} claims the shape {list(shape)}, {n:,} numbers, and holds "
                 f"{len(values):,}."
             )
         flat = np.fromiter(values, kept, n)
@@ -97,9 +97,9 @@ class Store:
         length = _whole(about.get("length", str(n * dtype.itemsize)), name)
         if length != n * dtype.itemsize or offset + length > size:
             raise InvalidFile(
-                f"the tensor {name!r} of shape {list(tensor.dims)} needs {n * dtype.itemsize:,} "
-                f"bytes and claims {length:,} from byte {offset:,} of {path.name}, which has "
-                f"{size:,}."
+                f"the tensor {name!r:.80} of shape {list(tensor.dims)} needs "
+                f"{n * dtype.itemsize:,} bytes and claims {length:,} from byte {offset:,} of "
+                f"{path.name}, which has {size:,}."
             )
         key = (str(path), offset, n, tensor.data_type)
         if key not in self.kept:
@@ -115,8 +115,8 @@ class Store:
         parts = location.replace("\\", "/").split("/")
         if not location or "\0" in location or place.is_absolute() or ".." in parts:
             raise InvalidFile(
-                f"the tensor {name!r} lies in {location!r}; external data must be in a file below "
-                f"the folder of the model: put it there and name it without '..'."
+                f"the tensor {name!r:.80} lies in {location!r:.80}; external data must be in a "
+                f"file below the folder of the model: put it there and name it without '..'."
             )
         folder = self.folder.resolve()
         path = self.folder / place
@@ -125,13 +125,13 @@ class Store:
             about = os.stat(real)
         except (OSError, RuntimeError):
             raise InvalidFile(
-                f"the tensor {name!r} lies in {location!r}, which is not there: put that file "
-                f"beside the model."
+                f"the tensor {name!r:.80} lies in {location!r:.80}, which is not there: put that "
+                f"file beside the model."
             ) from None
         if not real.is_relative_to(folder) or not stat.S_ISREG(about.st_mode):
             raise InvalidFile(
-                f"the tensor {name!r} lies in {location!r}, which is no plain file in the folder "
-                f"of the model (links that lead out are not followed)."
+                f"the tensor {name!r:.80} lies in {location!r:.80}, which is no plain file in the "
+                f"folder of the model (links that lead out are not followed)."
             )
         self.files[str(real)] = about.st_size
         return real
@@ -140,14 +140,16 @@ class Store:
 def _check_size(name: str, shape: tuple[int, ...], claimed: int, held: int) -> None:
     if claimed != held:
         raise InvalidFile(
-            f"the tensor {name!r} claims the shape {list(shape)}, {claimed:,} bytes, and holds "
+            f"the tensor {name!r:.80} claims the shape {list(shape)}, {claimed:,} bytes, and holds "
             f"{held:,}."
         )
 
 
 def _whole(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise InvalidFile(f"the tensor {name!r} lies at {text[:40]!r} of its file, not a number.")
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise InvalidFile(
+            f"the tensor {name!r:.80} lies at {text[:40]!r:.80} of its file, not a number."
+        )
     return int(text)
 
 

@@ -12,6 +12,7 @@ from .maps import Affine, Matrix, Rows, Sparse, is_light, n_entries
 from .values import Constant, Formula, Head, Value, recognized
 
 FREE_ENTRIES = 2**24  # numbers that any file may make the reader compute
+PER_INPUT = 16  # numbers that an input counts for, since all that follows has its size
 
 
 class RowsMixed(Exception):
@@ -53,9 +54,9 @@ class Work:
             )
         self.left -= int(entries)
 
-    def mixes_rows(self) -> None:
-        """Say that an operator works across the rows of the batch."""
-        if self.rows is not None:
+    def mixes_rows(self, value: Value | None = None) -> None:
+        """Say that an operator works across the rows of the batch; a constant has none."""
+        if self.rows is not None and not isinstance(value, Constant):
             raise RowsMixed
 
     # ---- layers
@@ -63,7 +64,7 @@ class Work:
     def input(self, name: str, shape: tuple[int, ...]) -> Affine:
         """A new input."""
         size = int(np.prod(shape, dtype=object))
-        self.spend(size)
+        self.spend(PER_INPUT * size)
         self.inputs.append((name, size))
         return Affine(shape, {len(self.inputs) - 1: Rows(np.arange(size), size)})
 
@@ -127,7 +128,7 @@ class Work:
         """Its numbers, all finite; `InvalidFile` names the first that is not."""
         array = constant.array
         if array.dtype == bool:
-            raise UnsupportedLayer(f"computes with the truth values of {constant.name!r}.")
+            raise UnsupportedLayer(f"computes with the truth values of {constant.name!r:.80}.")
         if id(array) not in self.checked:
             check_finite(array, constant.name)
             self.checked.add(id(array))
@@ -181,7 +182,7 @@ class Work:
     def moved(self, value: Value, move: Callable[[Array], Array]) -> Value:
         """A tensor with its entries moved as `move` moves an array; nothing else happens."""
         if isinstance(value, Constant):
-            return Constant(move(value.array), value.name)
+            return Constant(np.asarray(move(value.array)), value.name)
         if isinstance(value, Head):
             moved = self.moved(value.logits, move)
             if not isinstance(moved, Affine) or not _same_order(value.logits, move):
@@ -208,8 +209,8 @@ def check_finite(array: Array, name: str) -> None:
         return
     place = tuple(int(k) for k in np.argwhere(~finite)[0])
     raise InvalidFile(
-        f"the tensor {name!r} holds {array[place]} at {list(place)}; weights and biases must be "
-        f"finite numbers."
+        f"the tensor {name!r:.80} holds {array[place]} at {list(place)}; weights and biases must "
+        f"be finite numbers."
     )
 
 
