@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import constructions as constructions
     from . import datasets as datasets
     from . import plot as plot
+    from . import properties as properties
     from . import quiz as quiz
     from . import symmetry as symmetry
     from ._errors import InvalidFile as InvalidFile
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from .network import initialize as initialize
     from .network import load as load
     from .network import save as save
+    from .properties import Case as Case
+    from .properties import Property as Property
+    from .properties import PropertyResult as PropertyResult
+    from .properties import check_property as check_property
+    from .properties import read_vnnlib as read_vnnlib
     from .regions import BettiNumbers as BettiNumbers
     from .regions import Box as Box
     from .regions import DecisionBoundary as DecisionBoundary
@@ -70,7 +76,7 @@ if TYPE_CHECKING:
     from .walkthrough import worked_step as worked_step
 
 _PACKAGES = (
-    *("constructions", "datasets", "likelihoods", "network", "plot", "regions"),
+    *("constructions", "datasets", "likelihoods", "network", "plot", "properties", "regions"),
     *("symmetry", "training", "diagnosis", "report", "reproduction"),
     *("walkthrough", "quiz"),
 )
@@ -97,6 +103,7 @@ _PUBLIC = {
         "watch",
     ),
     "network": ("Activation", "AffineGraph", "Network", "initialize", "load", "save"),
+    "properties": ("Case", "Property", "PropertyResult", "check_property", "read_vnnlib"),
     "regions": (
         "BettiNumbers",
         "Box",
@@ -129,7 +136,7 @@ _PUBLIC = {
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
-    *("constructions", "datasets", "plot", "quiz", "symmetry"),
+    *("constructions", "datasets", "plot", "properties", "quiz", "symmetry"),
     *_HOME,
 ]
 

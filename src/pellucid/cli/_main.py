@@ -13,6 +13,7 @@ from ._invocation import ARGUMENTS
 from ._wording import spoken, unknown_option
 from ._words import spread
 from .bench_faults import bench_faults
+from .check_property import check_property
 from .compare import compare
 from .convert import convert
 from .datasets import datasets
@@ -40,11 +41,12 @@ app = typer.Typer(
 )
 VERBS = {
     diagnose: "Say what holds a network back, with the evidence.",
-    verify: "Check a certificate of diagnose again, in a fresh process.",
+    verify: "Check a certificate or a proof again, in a fresh process.",
     compare: "Compare two recipes as a controlled experiment.",
     train: "Train one network on a table and save it.",
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",
+    check_property: "Say whether a property of the outputs holds on boxes of inputs.",
     walkthrough: "Show one forward and backward pass of a network with every number.",
     convert: "Write a network in another format, and compare both.",
     quiz: "Answer questions about networks, with generated numbers.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._errors import InvalidInput
+from .._errors import InvalidInput, UnsupportedLayer
 from . import _options as o
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def check_property(
 
     Example: pellucid check-property model.onnx property.vnnlib --proof proof.json
     """
-    from ..network import load
     from ..properties import check_property as check
     from ..properties import read_vnnlib
     from ._console import progress_bar
@@ -76,7 +75,7 @@ def check_property(
         check_file(proof, model, asked="--proof", what="network")
         check_file(proof, str(property), asked="--proof", what="property")
     asked = read_vnnlib(property)
-    network = load(model, activation=activation, name=name)
+    network = _network(model, activation, name)
     with progress_bar("boxes", quiet=json) as report:
         told = None if report is None else lambda stage, share: report(share, 1.0, stage)
         result = check(network, asked, budget=budget, seed=seed, progress=told)
@@ -87,6 +86,19 @@ def check_property(
     else:
         _print(result, proof)
     return FAILED if result.status in (fail_on or ()) else 0
+
+
+def _network(model: str, activation: str | None, name: str | None) -> Any:
+    """The network whose outputs the property is about."""
+    from ..network import read
+
+    loaded = read(model, activation=activation, name=name)
+    for output, head in loaded.heads.items():
+        raise UnsupportedLayer(
+            f"{model} ends in a {head} ({output}), and properties are about outputs that are "
+            "piecewise linear; convert it and state the property of its logits."
+        )
+    return loaded.network
 
 
 def _write(document: dict[str, Any], path: Path) -> None:

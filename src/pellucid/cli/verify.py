@@ -23,15 +23,17 @@ def verify(
         str,
         typer.Argument(
             metavar="DATA",
-            help="The table that it is about: a CSV or Parquet file, or a listed data set.",
+            help="What it is about. Of diagnose: the table, a CSV or Parquet file or a listed data "
+            "set. Of check-property: the network.",
             show_default=False,
         ),
     ],
 ) -> int:
     """Check a certificate of `pellucid diagnose` again, with other algorithms and from the data.
 
-    The certificate says which columns are read and which rows were held out. Exit code 0 where it
-    is accepted, 1 where it is refused, 2 where a file cannot be read.
+    The certificate says which columns are read and which rows were held out. A proof of
+    `pellucid check-property` is checked with its network. Exit code 0 where it is accepted, 1 where
+    it is refused, 2 where a file cannot be read.
 
     Example: pellucid verify certificate.json table.csv
     """
@@ -39,10 +41,34 @@ def verify(
     from ._console import visible
 
     document = read_certificate(certificate)
+    if document.get("format") == "pellucid property proof":
+        return _verify_proof(document, data)
     table = _table(document, data, certificate)
     answer = verify_certificate(document, table)
     typer.echo(visible(_sentence(document, answer)))
     return ACCEPTED if answer.accepted else REFUSED
+
+
+def _verify_proof(document: dict[str, Any], model: str) -> int:
+    """Check a proof of a property with the network that it is about."""
+    from ..network import load
+    from ..properties import verify_proof
+    from ._console import visible
+
+    answer = verify_proof(document, load(model))
+    if not answer.accepted:
+        typer.echo(visible(f"refused: {answer.reason}."))
+        return REFUSED
+    n = len(document["cases"])
+    cases = "its only case" if n == 1 else f"one of its {n} cases"
+    if document["status"] == "holds":
+        told = f"accepted: the property holds; on no input of its boxes happens {cases}, as bounds "
+        told += f"on {answer.n_leaves:,} parts of them show."
+    else:
+        told = f"accepted: the property is violated; an input is known on which {cases} happens, "
+        told += "evaluated in rational numbers."
+    typer.echo(visible(told))
+    return ACCEPTED
 
 
 def _table(document: dict[str, Any], data: str, path: Path) -> "Table":
