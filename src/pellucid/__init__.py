@@ -136,7 +136,7 @@ _PUBLIC = {
 _HOME = {name: package for package, names in _PUBLIC.items() for name in names}
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]  # made from a table
-    *("constructions", "datasets", "plot", "properties", "quiz", "symmetry"),
+    *("constructions", "datasets", "plot", "quiz", "symmetry"),
     *_HOME,
 ]
 
