@@ -15,7 +15,7 @@ from pellucid import (
     initialize,
     load,
 )
-from pellucid.network import ACTIVATIONS
+from pellucid.network import ACTIVATIONS, read
 
 X = np.random.default_rng(0).normal(scale=3, size=(40, 3))
 
@@ -227,3 +227,31 @@ def test_without_torch_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependency, match=r'pip install "pellucid\[torch\]"'):
         Network([[[1.0]]], [[0.0]]).to_torch()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_batch_normalisation_becomes_part_of_the_layers_beside_it(dtype):
+    """Before the first layer, between, behind an activation, and last."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.BatchNorm1d(3),
+        nn.Linear(3, 5),
+        nn.BatchNorm1d(5),
+        nn.ReLU(),
+        nn.BatchNorm1d(5),
+        nn.Dropout(),
+        nn.Linear(5, 4),
+        nn.Tanh(),
+        nn.BatchNorm1d(4, affine=False),
+    ).to(dtype)
+    for _ in range(20):
+        model(3 * torch.randn(30, 3, dtype=dtype) + 1)
+    found = read(model.eval())
+    assert found.network.dtype == np.dtype(str(dtype).removeprefix("torch."))
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-5
+    np.testing.assert_allclose(
+        found.network(X), outputs(model, dtype), rtol=tolerance, atol=tolerance
+    )
+    assert found.folded == tuple(
+        f"the batch normalisation {name} is part of an affine layer" for name in (0, 2, 4, 8)
+    )
