@@ -34,7 +34,7 @@ def _fitted(work: Work, a: Value, b: Value) -> tuple[int, ...]:
     if both and len(a.shape) != len(b.shape):
         work.mixes_rows()
     if shape != a.shape or shape != b.shape:
-        work.spend(int(np.prod(shape, dtype=object)))
+        work.spend_shape(shape)
     return shape
 
 
@@ -262,7 +262,7 @@ def on_constants(work: Work, op: Operator, inputs: Inputs) -> Value:
         raise UnsupportedLayer("is applied to values that depend on the inputs: no activation.")
     arrays = [value.array for value in values if isinstance(value, Constant)]
     shape = common_shape(*(array.shape for array in arrays))
-    work.spend(int(np.prod(shape, dtype=object)))
+    work.spend_shape(shape)
     try:
         return Constant(_computed(_ON_CONSTANTS[op.kind], *arrays), f"a {op.kind} of constants")
     except (TypeError, ValueError):

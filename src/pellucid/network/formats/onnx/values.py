@@ -37,7 +37,8 @@ class Formula:
     """A function of each entry of `root` by itself: an activation, or steps towards one.
 
     `direct` says that it is an activation of an affine tensor. `affine` gives the tensor as an
-    affine expression by another way, if there is one. `scales` are the factors of `root` in it.
+    affine expression by another way, if there is one. `scales` are the factors of `root` in it,
+    and `place` is the operator that gives it.
     """
 
     root: Affine
@@ -46,6 +47,7 @@ class Formula:
     steps: int = 1
     direct: tuple[Affine, Activation] | None = None
     affine: Callable[[], Affine] | None = None
+    place: str = ""
     kept: Affine | None = None
     refusal: str | None = None
 
@@ -107,6 +109,13 @@ def composed(
 POINTS = np.linspace(-20, 20, 1601)
 AGREE = 2e-6  # relative: exporters write sqrt(2) and the like with seven digits
 
+
+def _scales(name: str, formula: Formula) -> list[float]:
+    """The factors s that are tried: sigmoid(1.7 x) x is a silu, log sigmoid(x) a softplus of -x."""
+    more = {"silu": formula.scales, "softplus": {-1.0}}.get(name, ())
+    return sorted({1.0, *more} - {0.0})
+
+
 _FORMULAS = ("sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "softplus", "softsign")
 
 
@@ -115,7 +124,7 @@ def recognized(formula: Formula) -> tuple[Activation, float] | None:
     with np.errstate(all="ignore"):
         values = np.broadcast_to(formula.function(POINTS), POINTS.shape)
         for name in _FORMULAS:
-            for s in sorted({1.0, *formula.scales} - {0.0}) if name == "silu" else (1.0,):
+            for s in _scales(name, formula):
                 expected = ACTIVATIONS[name].value(s * POINTS) / s
                 if (np.abs(values - expected) <= AGREE * (1e-3 + np.abs(expected))).all():
                     return Activation(name), s
