@@ -53,8 +53,8 @@ def inspect(
 ) -> None:
     """Show the layers, weights and units of a network, what was folded, and its range of validity.
 
-    Units that are dead or affine on the box are proved to be so; on the rows of --data they are
-    counted. Activation regions are counted exactly, where these are few enough.
+    Units are proved to be dead or affine on a box, and counted on the rows of a table. Activation
+    regions on the box are counted exactly, where these are few enough.
 
     Example: pellucid inspect model.onnx --box -1,1
     """
