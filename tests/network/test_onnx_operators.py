@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx_models import model, run, softmax, stored
 
-from pellucid import AffineGraph, Network, UnsupportedLayer
+from pellucid import AffineGraph, Network, Plane, UnsupportedLayer, linear_regions
 from pellucid.network.formats.loaded import Options
 from pellucid.network.formats.onnx import read
 
@@ -554,3 +554,20 @@ def test_pools_that_are_not_read_are_refused(body, tmp_path):
     path = stored(model(body, IMAGE, "float y"), tmp_path)
     with pytest.raises(UnsupportedLayer, match=r"Pool.*cannot be read.*AveragePool"):
         read(path)
+
+
+def test_regions_of_a_small_convolution(tmp_path):
+    """A sparse layer is a layer like any other: signs of its pre-activations, seen on a plane."""
+    pool = "AveragePool<kernel_shape=[2,2]>"
+    body = f"h = Conv<pads=[1,1,1,1]>(x, K, c) r = Relu(h) p = {pool}(r) y = Relu(p)"
+    made = model(body, "float[1,1,4,4] x", "float y", K=normal(2, 1, 3, 3), c=normal(2))
+    net = read(stored(made, tmp_path)).network
+    u, v = RNG.normal(size=(2, 16))
+    plane = Plane(np.zeros(16), u, v, 1.0)
+    found = linear_regions(net, plane)
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 700)] * 2), axis=-1).reshape(-1, 2)
+    run = net.astype("float64").forward(plane.to_input(grid))
+    kinks = [z > 0 for z in run.z]
+    seen = len(np.unique(np.packbits(np.hstack(kinks[:1] + kinks[-1:]), axis=1), axis=0))
+    assert found.certified
+    assert 0.95 * found.n_activation_regions <= seen <= found.n_activation_regions
