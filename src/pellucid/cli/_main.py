@@ -14,6 +14,7 @@ from ._wording import spoken, unknown_option
 from ._words import spread
 from .bench_faults import bench_faults
 from .compare import compare
+from .convert import convert
 from .datasets import datasets
 from .diagnose import diagnose
 from .quiz import quiz
@@ -45,6 +46,7 @@ VERBS = {
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",
     walkthrough: "Show one forward and backward pass of a network with every number.",
+    convert: "Write a network in another format, and compare both.",
     quiz: "Answer questions about networks, with generated numbers.",
     reproduce: "Compute the numbers and figures of the course chapters, and compare them.",
     datasets: "List the data sets, or write one to a file.",

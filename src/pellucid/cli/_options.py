@@ -1,5 +1,6 @@
 """The options that `diagnose` and `train` share, and the recipe that they make."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,36 @@ Data = Annotated[
         help="A CSV or Parquet file, or a name that `pellucid datasets` lists.",
         show_default=False,
     ),
+]
+NetworkActivation = Annotated[
+    str | None,
+    typer.Option(
+        "--activation",
+        help="Activation of the hidden layers, where the file does not say it: relu, tanh, ....",
+        show_default=False,
+    ),
+]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        help="Which network of a file with several: part of the names of its layers.",
+        show_default=False,
+    ),
+]
+NetworkOutput = Annotated[
+    str | None,
+    typer.Option(
+        "--only-output", help="Keep one output of several, by its name.", show_default=False
+    ),
+]
+NetworkWeights = Annotated[
+    Path | None,
+    typer.Option("--weights", help="The weights of a Keras model in JSON.", show_default=False),
+]
+Raw = Annotated[
+    bool,
+    typer.Option("--raw", help="Leave out the normalisation that a NNET file states."),
 ]
 Target = Annotated[
     str | None,

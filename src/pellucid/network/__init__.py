@@ -1,6 +1,7 @@
 """Feedforward networks: what they are, what they compute, and where they are kept."""
 
 from .activations import ACTIVATIONS, Activation, ActivationFamily, as_activation
+from .converting import Conversion, convert
 from .files import load, read, read_metadata, save
 from .formats.loaded import Loaded
 from .formats.table import FORMATS, Format
@@ -18,6 +19,7 @@ __all__ = [
     "ActivationFamily",
     "AffineGraph",
     "BackwardPass",
+    "Conversion",
     "Format",
     "ForwardPass",
     "GraphPass",
@@ -27,6 +29,7 @@ __all__ = [
     "Node",
     "Scheme",
     "as_activation",
+    "convert",
     "from_bytes",
     "initialize",
     "load",

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._errors import InvalidFile, InvalidInput, PellucidError, UnsupportedLayer
 from .activations import Activation
 from .formats.loaded import Loaded, Options
@@ -33,19 +35,24 @@ def save(
     device, or a read-only file; `UnsupportedLayer` where the format has no such network.
     """
     path = Path(path)
-    row = for_writing(path)
-    if row.name == "safetensors" and isinstance(network, Network):
-        write_atomically(path, to_bytes(network, metadata))
-        return
-    if metadata:
+    if metadata and for_writing(path).name != "safetensors":
         raise InvalidInput(
             f"got metadata for {path}; only Pellucid's own files (.pellucid) keep texts."
         )
+    write_atomically(path, content(network, path, metadata))
+
+
+def content(
+    network: Network | AffineGraph, path: Path, metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """The bytes that `save` writes; `UnsupportedLayer` where the format has no such network."""
+    row = for_writing(path)
+    if row.name == "safetensors" and isinstance(network, Network):
+        return to_bytes(network, metadata)
     try:
-        data = row.to_bytes(network)
+        return row.to_bytes(network)
     except UnsupportedLayer as error:
         raise UnsupportedLayer(f"cannot write {path}: {error}") from None
-    write_atomically(path, data)
 
 
 def load(
@@ -107,7 +114,7 @@ def read(
     options = Options(activation, name, output, raw, place)
     if isinstance(path_or_object, str | os.PathLike):
         path = Path(path_or_object)
-        with naming(path):
+        with naming(path), np.errstate(all="ignore"):  # a file may hold any numbers
             return recognised(path).read(path, options)
     libraries = {kind.__module__.split(".")[0] for kind in type(path_or_object).__mro__}
     if "torch" in libraries:
@@ -133,7 +140,9 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except PellucidError as error:
         begin = f"cannot read a network from {path}: "
-        raise type(error)(begin + str(error).removeprefix(begin)) from None
+        text = str(error).removeprefix(begin)  # it may quote names of the file
+        text = "".join(c if c.isprintable() else "?" for c in text)
+        raise type(error)(begin + text) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None

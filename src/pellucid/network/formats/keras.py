@@ -5,16 +5,15 @@ join values become an `AffineGraph`. Code that a file may hold (Lambda layers) i
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..._errors import InvalidFile, InvalidInput, MissingDependency, UnsupportedLayer
+from ..._errors import InvalidFile, InvalidInput, UnsupportedLayer
 from .chain import Chain
 from .contents import open_archive, opening, read_bytes
+from .hdf5 import open_hdf5
 from .keras_layers import Layer, Value, apply
 from .keras_links import config_of, inbound, input_shape, name_of, references
 from .loaded import Loaded, Options
@@ -30,14 +29,14 @@ def read(path: Path, options: Options) -> Loaded:
     if start.startswith(b"PK"):
         with open_archive(path) as archive:
             model = _parsed(archive.read(CONFIG))
-            with _tree(archive.read(WEIGHTS)) as tree:
+            with open_hdf5(archive.read(WEIGHTS)) as tree:
                 return _model(model, tree)
     if start.lstrip().startswith(b"{"):
         model = _parsed(read_bytes(path))
         _check_model(model)
-        with _tree(_beside(path, options)) as tree:
+        with open_hdf5(_beside(path, options)) as tree:
             return _model(model, tree)
-    with _tree(path) as tree:
+    with open_hdf5(path) as tree:
         text = tree.attribute("", "model_config")
         if text is None:
             raise InvalidFile(
@@ -45,18 +44,6 @@ def read(path: Path, options: Options) -> Loaded:
                 "the model in JSON, model.to_json(), and load(json, weights=...)."
             )
         return _model(_parsed(str(text).encode()), tree)
-
-
-@contextmanager
-def _tree(source: Path | bytes) -> Iterator[Any]:
-    try:
-        from .hdf5 import open_hdf5
-    except ImportError:
-        raise MissingDependency(
-            'h5py is needed and not installed: pip install "pellucid[formats]".'
-        ) from None
-    with open_hdf5(source) as tree:
-        yield tree
 
 
 def _beside(path: Path, options: Options) -> Path:

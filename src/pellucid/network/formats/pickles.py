@@ -6,14 +6,16 @@ ends the reading, before anything is done with it.
 """
 
 import pickletools
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
 from ..._errors import InvalidFile
 
-MOST_OPCODES = 2_000_000
+MOST_OPCODES = 500_000
 DEEPEST = 100  # values inside values
 
 
@@ -111,12 +113,23 @@ class _Machine:
             )
         self.stack.append(found)
 
+    def instance(self, module: str, name: str) -> None:
+        arguments = tuple(self.pop_mark())
+        self.global_(module, name)
+        self.stack.append(arguments)
+        self.call()
+
     def set_items(self, pairs: list[Any]) -> None:
         table = self.top(dict)
         for key, value in zip(pairs[::2], pairs[1::2], strict=False):
             if not isinstance(key, str | int | float | None | Global):
                 raise InvalidFile("its pickle has a dictionary whose keys are not text or numbers.")
             table[key] = value
+
+    def dict_(self) -> None:
+        pairs = self.pop_mark()
+        self.stack.append(Table())
+        self.set_items(pairs)
 
     def append(self, values: list[Any]) -> None:
         place = self.top(object)
@@ -159,12 +172,7 @@ def read_pickle(
     """
     machine = _Machine(harmless, is_record, persistent)
     try:
-        for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
-            if n > MOST_OPCODES:
-                raise InvalidFile(f"its pickle has more than {MOST_OPCODES} opcodes.")
-            if opcode.name == "STOP":
-                break
-            machine.step(opcode.name, argument)
+        _follow(machine, file)
     except InvalidFile:
         raise
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
@@ -172,26 +180,47 @@ def read_pickle(
     return machine.pop()[0]
 
 
+def _follow(machine: _Machine, file: BytesIO) -> None:
+    with _quiet():
+        for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+            if n > MOST_OPCODES:
+                raise InvalidFile(f"its pickle has more than {MOST_OPCODES} opcodes.")
+            if opcode.name == "STOP":
+                return
+            machine.step(opcode.name, argument)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Odd escapes in the texts of old pickles are not worth a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def first_global(file: BytesIO, harmless: Harmless) -> str:
     """The first name that a pickle would import and that is not harmless; "" if there is none.
 
     Only the opcodes are read, and only as far as they are opcodes: joblib writes arrays between.
     """
-    texts: list[str] = []
     try:
-        for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
-            name = ""
-            if opcode.name in ("GLOBAL", "INST"):
-                name = str(argument).replace(" ", ".")
-            elif opcode.name == "STACK_GLOBAL":
-                name = ".".join(texts[-2:])
-            elif isinstance(argument, str):
-                texts = [*texts[-1:], argument]
-            if (name and name not in harmless) or n > MOST_OPCODES:
-                return name
+        with _quiet():
+            return next((name for name in _globals(file) if name not in harmless), "")
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError, EOFError):
-        pass
-    return ""
+        return ""
+
+
+def _globals(file: BytesIO) -> Iterator[str]:
+    texts: list[str] = []
+    for n, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+        if n > MOST_OPCODES:
+            return
+        if opcode.name in ("GLOBAL", "INST"):
+            yield str(argument).replace(" ", ".")
+        elif opcode.name == "STACK_GLOBAL":
+            yield ".".join(texts[-2:])
+        elif isinstance(argument, str):
+            texts = [*texts[-1:], argument]
 
 
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
@@ -218,6 +247,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], object]] = {
     "TUPLE1": lambda m, a: m.stack.append(tuple(m.pop(1))),
     "TUPLE2": lambda m, a: m.stack.append(tuple(m.pop(2))),
     "TUPLE3": lambda m, a: m.stack.append(tuple(m.pop(3))),
+    "DICT": lambda m, a: m.dict_(),
     "APPEND": lambda m, a: m.append(m.pop()),
     "APPENDS": lambda m, a: m.append(m.pop_mark()),
     "SETITEM": lambda m, a: m.set_items(m.pop(2)),
@@ -230,6 +260,7 @@ _STEPS: dict[str, Callable[[_Machine, Any], object]] = {
     "BINGET": lambda m, a: m.get(a),
     "LONG_BINGET": lambda m, a: m.get(a),
     "GLOBAL": lambda m, a: m.global_(*a.split(" ", 1)),
+    "INST": lambda m, a: m.instance(*a.split(" ", 1)),
     "STACK_GLOBAL": lambda m, a: m.global_(*m.pop(2)),
     "REDUCE": lambda m, a: m.call(),
     "NEWOBJ": lambda m, a: m.call(),

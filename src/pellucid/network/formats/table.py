@@ -85,7 +85,6 @@ _ROWS = (
         "keras",
         "",
         "loads; `weights=` names the weights of a model in JSON",
-        "h5py",
     ),
     Format("nnet", "NNET", (".nnet",), "nnet", "nnet", "loads, normalisation folded; `raw=True`"),
     Format(

@@ -19,11 +19,13 @@ from ..activations import Activation
 from .contents import Archive, opening, read_bytes
 from .entries import Entry, from_buffer
 from .loaded import Loaded, Options
-from .pickles import BlockedGlobal, Global, Record, Table, read_pickle
+from .pickles import BlockedGlobal, Global, Record, Table, first_global, read_pickle
 from .state import choose, networks_of, unreadable
 
 LEGACY_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # the number that opens files before 1.6
 OWN_KEY = "pellucid"  # in the metadata of a state dict that we wrote: its activations
+
+WAY_OUT = "load it in Python where it was made, and save its state_dict() or export it to ONNX"
 
 DTYPES = {
     "FloatStorage": "float32",
@@ -115,6 +117,12 @@ def read_archive(archive: Archive, options: Options, pickled: str = "") -> Loade
 def _read_legacy(file: BytesIO, options: Options) -> Loaded:
     """The form before PyTorch 1.6: four pickles, the keys of the storages, their bytes."""
     if file.read(len(LEGACY_MAGIC)) != LEGACY_MAGIC:
+        file.seek(0)
+        if name := first_global(file, HARMLESS):
+            raise BlockedGlobal(
+                f"it is no file of torch.save but a pickle that asks for {name!r:.100}, and a "
+                f"pickle is not opened, because that runs code: {WAY_OUT}."
+            )
         raise InvalidFile("it is not a torch file: it has neither form of torch.save.")
     for _ in range(2):  # the version of the form, and sizes of C's types
         _unpickled(file)
@@ -160,10 +168,7 @@ def _unpickled(file: BytesIO, is_script: bool = False) -> Any:
     try:
         return read_pickle(file, HARMLESS, _storage, _is_script_class if is_script else _never)
     except BlockedGlobal as error:
-        raise BlockedGlobal(
-            f"{str(error).removesuffix('.')}: load it in Python where it was made, and save its "
-            "state_dict() or export it to ONNX."
-        ) from None
+        raise BlockedGlobal(f"{str(error).removesuffix('.')}: {WAY_OUT}.") from None
 
 
 def _never(name: Global) -> bool:
