@@ -343,6 +343,7 @@ def test_names_that_are_no_text_are_refused(name, tmp_path):
         ("r = Pad(x, s) y = Relu(r)", [0, -(2**40), 0, 2**40]),
         ("r = Pad(x, s, empty) y = Relu(r)", [0, 0, 0, 1]),
         ("q = Squeeze(z) r = Pad(q, s) y = Relu(r) z = Gather<axis=1>(x, zero)", [1]),
+        ("z = Slice(x, zero, zero) r = Reshape(z, s) y = Relu(r)", [2**30, 2**30, 0, 2**30]),
         ("z = Slice(x, zero, zero) y = Relu(z)", [0]),
     ],
 )
@@ -355,7 +356,7 @@ def test_tensors_without_entries_have_no_huge_axes(body, s, tmp_path):
 def test_a_stored_tensor_without_entries_has_no_huge_axes(tmp_path):
     made = model("y = MatMul(x, W)", "float[n,4] x", "float[n,3] y", W=W)
     made.graph.initializer[0].ClearField("raw_data")
-    for dims in ([2**62, 0], [0] * 40, [1] * 40):
+    for dims in ([2**62, 0], [2**30, 0, 2**30, 2**30], [0] * 40, [1] * 40):
         made.graph.initializer[0].ClearField("dims")
         made.graph.initializer[0].dims.extend(dims)
         with pytest.raises(InvalidFile, match="'W'"):

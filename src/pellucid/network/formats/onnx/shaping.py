@@ -18,12 +18,11 @@ from .operators import (
     required,
     shape_text,
 )
+from .tensors import MOST_BESIDE
 from .values import Constant, Head, Value
 from .work import Work
 
 Inputs = Sequence[Value | None]
-
-LONGEST_AXIS = 2**31  # also of a tensor without entries, whose other axes take no memory
 
 
 def identity(work: Work, op: Operator, inputs: Inputs) -> Value:
@@ -102,7 +101,8 @@ def _reshaped(old: tuple[int, ...], wanted: list[int], keep_zeros: bool) -> tupl
     known = math.prod(d for d in new if d != -1)
     if new.count(-1) == 1 and known > 0 and size % known == 0:
         new[new.index(-1)] = size // known
-    if any(not 0 <= d < LONGEST_AXIS for d in new) or math.prod(new) != size:
+    too_long = math.prod(d for d in new if d) > max(size, MOST_BESIDE)
+    if any(d < 0 for d in new) or math.prod(new) != size or too_long:
         raise InvalidFile(
             f"reshapes {shape_text(old)} to {shape_text(wanted)}; the sizes do not agree."
         )

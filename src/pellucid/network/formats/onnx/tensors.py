@@ -29,7 +29,7 @@ STORED: dict[int, tuple[str, str, str]] = {
     13: ("<u8", "uint64_data", "<u8"),
     16: ("<u2", "int32_data", "<i4"),  # bfloat16: the upper half of a float32
 }
-LONGEST_AXIS = 2**31  # of a tensor that claims to have no entries
+MOST_BESIDE = 2**31  # product of the other axes of a tensor that claims to have no entries
 MOST_AXES = 32
 MOST_INTEGERS = 2**22  # of one tensor: shapes and indices have few
 NAMES = {8: "string", 14: "complex64", 15: "complex128"}
@@ -55,7 +55,9 @@ class Store:
         `raw` holds them where they were set apart from the message.
         """
         shape = tuple(tensor.dims)
-        if any(d < 0 for d in shape) or (0 in shape and max(shape) > LONGEST_AXIS):
+        if any(d < 0 for d in shape) or (
+            0 in shape and math.prod(filter(None, shape)) > MOST_BESIDE
+        ):
             raise InvalidFile(
                 f"the tensor {name!r:.80} has the impossible shape {list(shape)!s:.120}."
             )
