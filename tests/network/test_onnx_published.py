@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from onnx_models import DATA, SHARED, published, references, softmax
 
-from pellucid import AffineGraph, Box, InvalidFile, Network, PellucidError, linear_regions
+from pellucid import (
+    AffineGraph,
+    Box,
+    InvalidFile,
+    Network,
+    PellucidError,
+    Plane,
+    linear_regions,
+)
 from pellucid.network.formats.onnx import looks_like, read
 
 PUBLISHED = published()
@@ -147,3 +155,55 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
         read(tmp_path / "none.onnx")
     with pytest.raises(InvalidFile, match="not a file"):
         read(tmp_path)
+
+
+# ---- regions: counts of an independent enumeration, down to 1e-13 of the box
+
+COUNTS = {
+    ("souradeep-111__sherlock/simple_deep_2.onnx", 1): (5, 5),
+    ("souradeep-111__sherlock/simple_deep_2.onnx", 10): (29, 26),
+    ("NeuralNetworkVerification__Marabou/fc1.onnx", 1): (71, 71),
+    ("NeuralNetworkVerification__Marabou/fc1.onnx", 10): (1705, 1705),
+    ("souradeep-111__sherlock/sample_network.onnx", 1): (7, 7),
+    ("souradeep-111__sherlock/sample_network.onnx", 10): (16, 16),
+    ("souradeep-111__sherlock/sine_net_30_10.onnx", 1): (215, 164),
+    ("souradeep-111__sherlock/sine_net_5_60.onnx", 1): (3720, 3720),
+}
+THERE = [(name, r, *counts) for (name, r), counts in COUNTS.items() if name in PUBLISHED]
+
+
+@pytest.mark.parametrize(("name", "radius", "regions", "maps"), THERE)
+def test_regions_of_published_models_have_their_known_counts(name, radius, regions, maps):
+    net = read(PUBLISHED[name]).network
+    found = linear_regions(net, Box([-radius] * 2, [radius] * 2))
+    assert found.certified
+    assert (found.n_activation_regions, found.n_affine_maps) == (regions, maps)
+
+
+@pytest.mark.parametrize(
+    ("name", "regions"),
+    [
+        ("multiInput_add", 15),
+        ("oneInput_twoBranches", 24),
+        ("certificate_and_controller_mandal", 468),
+    ],
+)
+def test_regions_of_published_graphs_are_those_of_their_signs(name, regions):
+    """On the plane of the first and the last input; every region's map is the graph's."""
+    graph = read(PUBLISHED[f"NeuralNetworkVerification__Marabou/{name}.onnx"]).network
+    assert isinstance(graph, AffineGraph)
+    axes = np.eye(graph.d_in)
+    last = 5 if name == "oneInput_twoBranches" else -1
+    plane = Plane(np.zeros(graph.d_in), axes[0], axes[last], 1.0)
+    found = linear_regions(graph, plane)
+    assert found.certified
+    assert found.n_activation_regions == regions
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 200)] * 2), axis=-1).reshape(-1, 2)
+    run = graph.astype("float64").forward(plane.to_input(grid))
+    kinks = [z > 0 for z, n in zip(run.z, graph.nodes, strict=True) if n.activation.name == "relu"]
+    assert len(np.unique(np.hstack(kinks), axis=0)) <= regions
+    exact = graph.astype("float64")
+    for region in list(found)[:30]:
+        centre = region.vertices.mean(axis=0)
+        y = region.slope @ centre + region.intercept
+        np.testing.assert_allclose(exact(plane.to_input(centre)), y, rtol=1e-8, atol=1e-9)

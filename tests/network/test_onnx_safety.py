@@ -330,3 +330,34 @@ def test_names_that_are_no_text_are_refused(name, tmp_path):
     path.write_bytes(data.replace(name, b"\xff" * len(name)))
     with pytest.raises(InvalidFile, match="one of its names is not text"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "s"),
+    [
+        ("t = Tile(x, s) y = Relu(t)", [0x4600000000000001, 0]),
+        ("e = Expand(x, s) y = Relu(e)", [2**62, 0, 1, 1]),
+        ("z = Slice(x, zero, zero) r = Reshape(z, s) y = Relu(r)", [2**62, 0]),
+        ("z = Slice(x, zero, zero) r = Pad(z, s) y = Relu(r)", [0, 2**62, 0, 0]),
+        ("c = ConstantOfShape(s) y = Add(x, c)", [2**62, 0]),
+        ("r = Pad(x, s) y = Relu(r)", [0, -(2**40), 0, 2**40]),
+        ("r = Pad(x, s, empty) y = Relu(r)", [0, 0, 0, 1]),
+        ("q = Squeeze(z) r = Pad(q, s) y = Relu(r) z = Gather<axis=1>(x, zero)", [1]),
+        ("z = Slice(x, zero, zero) r = Reshape(z, s) y = Relu(r)", [2**30, 2**30, 0, 2**30]),
+        ("z = Slice(x, zero, zero) y = Relu(z)", [0]),
+    ],
+)
+def test_tensors_without_entries_have_no_huge_axes(body, s, tmp_path):
+    made = model(body, "float[1,4] x", "float y", s=np.array(s), zero=np.array([0]), empty=W[:0])
+    with pytest.raises(PellucidError):
+        read(stored(made, tmp_path))
+
+
+def test_a_stored_tensor_without_entries_has_no_huge_axes(tmp_path):
+    made = model("y = MatMul(x, W)", "float[n,4] x", "float[n,3] y", W=W)
+    made.graph.initializer[0].ClearField("raw_data")
+    for dims in ([2**62, 0], [2**30, 0, 2**30, 2**30], [0] * 40, [1] * 40):
+        made.graph.initializer[0].ClearField("dims")
+        made.graph.initializer[0].dims.extend(dims)
+        with pytest.raises(InvalidFile, match="'W'"):
+            read(stored(made, tmp_path))

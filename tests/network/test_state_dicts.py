@@ -107,6 +107,16 @@ def test_several_networks_are_listed_and_chosen_by_name(tmp_path):
         load(path, activation="relu", name="critics")
 
 
+def test_what_stands_beside_the_chosen_network_may_be_of_any_kind(tmp_path):
+    state = nn.ModuleDict({"eye": nn.Conv2d(1, 1, 3), "norm": nn.BatchNorm1d(3)}).state_dict()
+    state |= {f"head.{i}.weight": torch.ones(3, 3) for i in range(2)}
+    torch.save({"model": state}, tmp_path / "a.pt")
+    with pytest.raises(UnsupportedLayer, match="norm is a batch normalisation"):
+        load(tmp_path / "a.pt", activation="relu")
+    for name in ("head", "model.head"):
+        assert read(tmp_path / "a.pt", activation="relu", name=name).name == "model.head"
+
+
 def test_an_actor_that_could_run_into_its_critic_is_not_joined(tmp_path):
     """The critic takes as many numbers as the actor gives."""
     saved(tmp_path / "a.pt", {**SEVERAL, "critic.net.0": (2, 8)})

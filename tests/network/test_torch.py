@@ -1,5 +1,6 @@
 """Networks from and to torch.nn.Sequential."""
 
+import copy
 import sys
 
 import numpy as np
@@ -15,7 +16,7 @@ from pellucid import (
     initialize,
     load,
 )
-from pellucid.network import ACTIVATIONS
+from pellucid.network import ACTIVATIONS, read
 
 X = np.random.default_rng(0).normal(scale=3, size=(40, 3))
 
@@ -159,6 +160,42 @@ class OwnModule(nn.Module):
         return self.hidden(x)
 
 
+class Usual(nn.Module):
+    """As most modules are written, with its parts in another order than its forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(4, 2)
+        self.drop = nn.Dropout(0.5)
+        self.blocks = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh())
+        self.middle = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.blocks(x.view(x.size(0), -1))
+        h = self.drop(torch.relu(self.middle(h)))
+        return self.last(h)
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return x + self.inner(x)
+
+
+class Hidden(nn.Module):
+    """A step that no layer shows: the sign of a part of the outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.inner(x).view(-1, 3)[:, [2, 1, 0]]
+
+
 class OwnLinear(nn.Linear):
     def forward(self, x):
         return super().forward(x) ** 2
@@ -194,12 +231,12 @@ LINEAR = nn.Linear(3, 2)
         (nn.Sequential(LINEAR, nn.Flatten(0)), "layer 1 is Flatten"),
         (nn.Sequential(LINEAR, nn.Softplus(beta=2)), "layer 1 is Softplus"),
         (nn.Sequential(LINEAR, nn.CELU(2.0)), "layer 1 is CELU"),
-        (nn.Sequential(LINEAR, OwnReLU()), "layer 1 is OwnReLU"),
         (nn.Sequential(nn.LazyLinear(2)), "no weights yet"),
         (nn.Sequential(nn.Linear(3, 2, device="meta")), "no weights yet"),
-        (OwnForward(LINEAR), "OwnForward has a forward of its own"),
-        (OwnModule(), "OwnModule"),
-        (nn.Sequential(OwnLinear(3, 2)), "layer 0 is a Linear with a forward"),
+        (OwnForward(LINEAR), "the forward of OwnForward was not read: its step mul .*onnx"),
+        (nn.Sequential(OwnLinear(3, 2)), "its step pow is no layer that can be read"),
+        (Residual(), "its step add adds, joins or compares several tensors"),
+        (Hidden(), "do not give its outputs"),
         (hooked(), "layer 0 has hooks"),
     ],
     ids=lambda value: "" if isinstance(value, nn.Module) else value,
@@ -208,6 +245,20 @@ def test_what_is_no_chain_is_one_sentence(model, words):
     with pytest.raises(UnsupportedLayer, match=words) as error:
         load(model)
     assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "model",
+    [Usual(), OwnModule(), nn.Sequential(Usual(), nn.Softsign()), nn.Sequential(LINEAR, OwnReLU())],
+    ids=["usual", "one layer", "inside", "subclass"],
+)
+def test_a_module_with_a_forward_of_its_own_is_traced(model, dtype):
+    model = copy.deepcopy(model).to(dtype).eval()
+    net = load(model)
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-5
+    np.testing.assert_allclose(net(X), outputs(model, dtype), rtol=tolerance, atol=tolerance)
+    assert net.dtype == np.dtype(str(dtype).removeprefix("torch."))
 
 
 def test_different_slopes_per_unit_are_refused():
@@ -227,3 +278,31 @@ def test_without_torch_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependency, match=r'pip install "pellucid\[torch\]"'):
         Network([[[1.0]]], [[0.0]]).to_torch()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_batch_normalisation_becomes_part_of_the_layers_beside_it(dtype):
+    """Before the first layer, between, behind an activation, and last."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.BatchNorm1d(3),
+        nn.Linear(3, 5),
+        nn.BatchNorm1d(5),
+        nn.ReLU(),
+        nn.BatchNorm1d(5),
+        nn.Dropout(),
+        nn.Linear(5, 4),
+        nn.Tanh(),
+        nn.BatchNorm1d(4, affine=False),
+    ).to(dtype)
+    for _ in range(20):
+        model(3 * torch.randn(30, 3, dtype=dtype) + 1)
+    found = read(model.eval())
+    assert found.network.dtype == np.dtype(str(dtype).removeprefix("torch."))
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-5
+    np.testing.assert_allclose(
+        found.network(X), outputs(model, dtype), rtol=tolerance, atol=tolerance
+    )
+    assert found.folded == tuple(
+        f"the batch normalisation {name} is part of an affine layer" for name in (0, 2, 4, 8)
+    )

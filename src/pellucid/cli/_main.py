@@ -18,6 +18,7 @@ from .compare import compare
 from .convert import convert
 from .datasets import datasets
 from .diagnose import diagnose
+from .inspect import inspect
 from .quiz import quiz
 from .regions import regions
 from .reproduce import reproduce
@@ -48,6 +49,7 @@ VERBS = {
     regions: "Count, draw and write the linear regions of a network, exactly.",
     check_property: "Say whether a property of the outputs holds on boxes of inputs.",
     walkthrough: "Show one forward and backward pass of a network with every number.",
+    inspect: "Show what a network of any kind is: layers, weights, units, regions.",
     convert: "Write a network in another format, and compare both.",
     quiz: "Answer questions about networks, with generated numbers.",
     reproduce: "Compute the numbers and figures of the course chapters, and compare them.",

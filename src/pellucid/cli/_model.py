@@ -7,7 +7,7 @@ from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
     from ..datasets import Table
-    from ..network import Network
+    from ..network import AffineGraph, Network
 
 
 def read_chain(
@@ -57,7 +57,7 @@ def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
 
 def rows_for(
     table: "Table",
-    network: "Network",
+    network: "Network | AffineGraph",
     names: Sequence[str] | None,
     what: str = "--data",
     about: dict[str, str] | None = None,

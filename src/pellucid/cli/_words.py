@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-SEVERAL = {"regions": ("--box", "--slice", "--line", "--extent"), "walkthrough": ("--row",)}
+SEVERAL = {
+    "regions": ("--box", "--slice", "--line", "--extent"),
+    "walkthrough": ("--row",),
+    "inspect": ("--box",),
+}
 MAYBE_ONE = {"regions": {"--json": ".json"}}
 """Options with or without a value, and how one ends that is given as a word of its own."""
 

@@ -16,6 +16,7 @@ from .floors import FLOORS, Architecture, Floor, find_floors
 from .gates import DATA_GATES, Gate
 from .gradient_flow import Flow, GradientFlow, gradient_flow
 from .inspect import unit_health
+from .inspection import InspectedLayer, Inspection, WeightStatistics, inspect_network
 from .protocol import STAGES, diagnose
 from .verdict import (
     CERTAINTIES,
@@ -69,6 +70,8 @@ __all__ = [
     "Flow",
     "Gate",
     "GradientFlow",
+    "InspectedLayer",
+    "Inspection",
     "Recipe",
     "Reference",
     "Scaling",
@@ -77,6 +80,7 @@ __all__ = [
     "UnitHealth",
     "Verdict",
     "Watch",
+    "WeightStatistics",
     "Witness",
     "capacity_certificate",
     "check_certificate",
@@ -85,6 +89,7 @@ __all__ = [
     "diagnose",
     "find_floors",
     "gradient_flow",
+    "inspect_network",
     "read_certificate",
     "unit_health",
     "verify_certificate",

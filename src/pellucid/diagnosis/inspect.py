@@ -29,10 +29,11 @@ def unit_health(network: Network, X: ArrayLike) -> tuple[UnitHealth, ...]:
     """
     z = network.forward(np.asarray(X)).z
     hidden = [(zl, layer.activation) for zl, layer in zip(z, network.hidden_layers, strict=False)]
-    return tuple(_health(i + 1, zl, sigma) for i, (zl, sigma) in enumerate(hidden))
+    return tuple(health_of(i + 1, zl, sigma) for i, (zl, sigma) in enumerate(hidden))
 
 
-def _health(layer: int, z: Float[Array, "n width"], sigma: Activation) -> UnitHealth:
+def health_of(layer: int, z: Float[Array, "n width"], sigma: Activation) -> UnitHealth:
+    """The counts of one layer, from its pre-activations."""
     slope = sigma.derivative(z)
     dead = always = flat = np.zeros(z.shape[1], dtype=bool)
     if sigma.name != "identity" and sigma.is_piecewise_linear:

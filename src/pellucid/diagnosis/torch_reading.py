@@ -5,20 +5,18 @@ in evaluation mode is folded into the neighbouring Linear, and what was read is 
 the module computes: a network that does not give the module's own outputs is not returned.
 """
 
-import operator
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import fx, nn
-from torch.nn import functional as F
+from torch import nn
 
 from .._errors import UnsupportedLayer
 from .._shapes import Array
 from ..network import Network
 from ..network.formats.torch import from_torch
+from ..network.formats.torch_steps import Step, Unreadable, plain_linear, steps_of
 from .torch_state import evaluate, global_state_kept, in_float64, own_copy
 
 AGREEMENT = 1e-8
@@ -63,18 +61,6 @@ class Reading:
         return self.network is not None and all(n.has_bias or n.norm for n in self.layers)
 
 
-@dataclass
-class _Step:
-    """One layer of the chain, as a module of torch, with its name in the user's module."""
-
-    module: nn.Module
-    name: str
-
-
-class _Unreadable(Exception):
-    """Why a module is no chain of layers."""
-
-
 def read_module(module: nn.Module, X: torch.Tensor) -> Reading:
     """Read `module`, and compare what was read with what it computes on some rows of `X`.
 
@@ -87,9 +73,9 @@ def read_module(module: nn.Module, X: torch.Tensor) -> Reading:
 def _read(module: nn.Module, X: torch.Tensor) -> Reading:
     copy = own_copy(module).eval()
     try:
-        steps = list(_steps(copy))
+        steps = list(steps_of(copy))
         reading = replace(_assemble(steps), last=_last(steps))
-    except _Unreadable as why:
+    except Unreadable as why:
         return Reading(None, reason=f"the {type(module).__name__} was not read: {why}")
     except UnsupportedLayer as why:
         return Reading(None, reason=f"the {type(module).__name__} was not read: {why}")
@@ -97,131 +83,10 @@ def _read(module: nn.Module, X: torch.Tensor) -> Reading:
     return Reading(None, reading.output, wrong) if wrong else reading
 
 
-# ---- the chain
-
-
-def _steps(copy: nn.Module) -> Iterator[_Step]:
-    """The steps of the forward in order; `_Unreadable` where it is no chain."""
-    try:
-        graph = fx.symbolic_trace(copy).graph
-    except Exception as error:  # tracing runs the user's forward, which may raise anything
-        text = str(error).splitlines()[0] if str(error) else ""
-        if "not installed as a submodule" in text:
-            text = "it uses a layer that is not registered (kept in a plain list or dict)"
-        raise _Unreadable(
-            f"its forward cannot be traced ({text or type(error).__name__})."
-        ) from None
-    nodes = list(graph.nodes)
-    inputs = [n for n in nodes if n.op == "placeholder"]
-    if not inputs:
-        raise _Unreadable("its forward takes no input.")
-    node = nodes[-1].args[0]
-    chain: list[fx.Node] = []
-    while node is not inputs[0]:
-        if not isinstance(node, fx.Node):
-            raise _Unreadable("it does not return one tensor.")
-        chain.append(node)
-        node = _source_of(node, inputs[0])
-    for node in reversed(chain):
-        yield from _step(copy, node)
-
-
-def _source_of(node: fx.Node, x: fx.Node) -> Any:
-    """The one tensor that a step works on; sizes of tensors and parameters do not count."""
-    sources = [n for n in node.all_input_nodes if _is_data(n, x)]
-    if len(sources) != 1:
-        what = "adds, joins or compares several tensors" if sources else "is computed from no input"
-        raise _Unreadable(f"its step {node.name} {what}: it is no chain of layers.")
-    return sources[0]
-
-
-def _is_data(node: fx.Node, x: fx.Node) -> bool:
-    if node is x:
-        return True
-    if node.op == "get_attr" or (node.op == "call_method" and node.target in ("size", "dim")):
-        return False
-    if node.op == "call_function" and node.target is getattr:
-        return False
-    inner = [n for n in node.all_input_nodes if _is_data(n, x)]
-    return bool(inner)
-
-
-def _step(copy: nn.Module, node: fx.Node) -> Iterator[_Step]:
-    if node.op == "call_module":
-        yield from _flat(copy.get_submodule(str(node.target)), str(node.target))
-        return
-    if node.target is F.linear:
-        yield _linear_call(copy, node)
-        return
-    name = str(node.target if node.op == "call_method" else getattr(node.target, "__name__", ""))
-    if name in _SHAPES or node.target is operator.getitem:
-        return  # the comparison at the end finds what is no change of shape alone
-    made = _FUNCTIONS.get(name.rstrip("_"))
-    if made is None:
-        raise _Unreadable(f"its step {name or node.name} is no layer that can be read.")
-    yield _Step(made(*node.args[1:], **{k: v for k, v in node.kwargs.items() if k != "input"}), "")
-
-
-def _flat(module: nn.Module, name: str) -> Iterator[_Step]:
-    if type(module) is nn.Sequential:
-        for key, child in module.named_children():
-            yield from _flat(child, f"{name}.{key}" if name else key)
-    else:
-        yield _Step(module, name)
-
-
-def _linear_call(copy: nn.Module, node: fx.Node) -> _Step:
-    """F.linear(x, W, b) with registered parameters."""
-    arguments = dict(zip(("input", "weight", "bias"), node.args, strict=False)) | node.kwargs
-    W, b = (_attribute(copy, arguments.get(key)) for key in ("weight", "bias"))
-    if W is None:
-        raise _Unreadable(f"the weights of its step {node.name} are no parameters of it.")
-    return _Step(_linear(W, b), "")
-
-
-def _attribute(copy: nn.Module, node: Any) -> torch.Tensor | None:
-    if not isinstance(node, fx.Node) or node.op != "get_attr":
-        return None
-    value = operator.attrgetter(str(node.target))(copy)
-    return value if isinstance(value, torch.Tensor) else None
-
-
-def _dropout(p: float = 0.5, training: bool = True, inplace: bool = False) -> nn.Module:
-    if training and p:
-        raise _Unreadable("it has a dropout that stays on in evaluation mode.")
-    return nn.Identity()
-
-
-def _over_classes(kind: type[nn.Module]) -> Callable[..., nn.Module]:
-    return lambda dim=None, *rest, **more: kind(dim)
-
-
-_SHAPES = (
-    *("view", "reshape", "flatten", "squeeze", "unsqueeze", "contiguous", "float", "double", "to"),
-    *("clone", "type", "ravel"),
-)
-_FUNCTIONS: dict[str, Callable[..., nn.Module]] = {
-    "relu": lambda inplace=False: nn.ReLU(),
-    "leaky_relu": lambda negative_slope=0.01, inplace=False: nn.LeakyReLU(negative_slope),
-    "tanh": lambda: nn.Tanh(),
-    "sigmoid": lambda: nn.Sigmoid(),
-    "elu": lambda alpha=1.0, inplace=False: nn.ELU(alpha),
-    "gelu": lambda approximate="none": nn.GELU(approximate),
-    "silu": lambda inplace=False: nn.SiLU(),
-    "softplus": lambda beta=1, threshold=20: nn.Softplus(beta, threshold),
-    "softsign": lambda: nn.Softsign(),
-    "hardtanh": lambda min_val=-1.0, max_val=1.0, inplace=False: nn.Hardtanh(min_val, max_val),
-    "relu6": lambda inplace=False: nn.ReLU6(),
-    "softmax": _over_classes(nn.Softmax),
-    "log_softmax": _over_classes(nn.LogSoftmax),
-    "dropout": _dropout,
-}
-
-
 # ---- from the chain to a network
 
 
-def _assemble(steps: list[_Step]) -> Reading:
+def _assemble(steps: list[Step]) -> Reading:
     steps, output = _without_softmax([s for s in steps if not isinstance(s.module, nn.Identity)])
     plain: list[nn.Module] = []
     layers: list[LayerNames] = []
@@ -244,36 +109,34 @@ def _assemble(steps: list[_Step]) -> Reading:
             if pending is not None:
                 module, pending = _before(module, *pending), None
         elif pending is not None and not isinstance(module, nn.Dropout):
-            raise _Unreadable(f"its {step.name} follows a normalisation that no Linear takes up.")
+            raise Unreadable(f"its {step.name} follows a normalisation that no Linear takes up.")
         plain.append(module)
     if pending is not None:
-        raise _Unreadable("it ends in a normalisation.")
+        raise Unreadable("it ends in a normalisation.")
     return Reading(from_torch(nn.Sequential(*plain)), output, "", tuple(layers))
 
 
-def _last(steps: list[_Step]) -> str:
+def _last(steps: list[Step]) -> str:
     """The name of the output activation, if it is a part that is used once."""
     names = [step.name for step in steps]
     used_once = bool(names) and names.count(names[-1]) == 1
     return names[-1] if used_once and not isinstance(steps[-1].module, nn.Linear) else ""
 
 
-def _without_softmax(steps: list[_Step]) -> tuple[list[_Step], str]:
+def _without_softmax(steps: list[Step]) -> tuple[list[Step], str]:
     if not steps or type(steps[-1].module).__name__ not in OVER_CLASSES:
         return steps, "identity"
     last = steps[-1].module
     dim = getattr(last, "dim", None)
     if dim not in (None, 1, -1):
-        raise _Unreadable(f"its {type(last).__name__} is over dimension {dim}, the rows.")
+        raise Unreadable(f"its {type(last).__name__} is over dimension {dim}, the rows.")
     return steps[:-1], OVER_CLASSES[type(last).__name__]
 
 
 def _normalisation(norm: nn.BatchNorm1d, name: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The a and c of a x + c that a batch normalisation is in evaluation mode, in float64."""
     if norm.running_mean is None or norm.running_var is None:
-        raise _Unreadable(
-            f"its {name} normalises with each batch's own numbers in evaluation, too."
-        )
+        raise Unreadable(f"its {name} normalises with each batch's own numbers in evaluation, too.")
     a = 1.0 / torch.sqrt(norm.running_var.double() + norm.eps)
     c = -a * norm.running_mean.double()
     if norm.affine:
@@ -285,29 +148,18 @@ def _normalisation(norm: nn.BatchNorm1d, name: str) -> tuple[torch.Tensor, torch
 def _after(linear: nn.Linear, a: torch.Tensor, c: torch.Tensor) -> nn.Linear:
     """a (W x + b) + c as one Linear."""
     W, b = _parts(linear)
-    return _linear(a[:, None] * W, a * b + c)
+    return plain_linear(a[:, None] * W, a * b + c)
 
 
 def _before(linear: nn.Linear, a: torch.Tensor, c: torch.Tensor) -> nn.Linear:
     """W (a x + c) + b as one Linear."""
     W, b = _parts(linear)
-    return _linear(W * a, b + W @ c)
+    return plain_linear(W * a, b + W @ c)
 
 
 def _parts(linear: nn.Linear) -> tuple[torch.Tensor, torch.Tensor]:
     W = linear.weight.detach().double()
     return W, W.new_zeros(len(W)) if linear.bias is None else linear.bias.detach().double()
-
-
-def _linear(W: torch.Tensor, b: torch.Tensor | None) -> nn.Linear:
-    has_bias = b is not None
-    empty = nn.Linear(W.shape[1], W.shape[0], bias=has_bias, device="meta", dtype=W.dtype)
-    made = empty.to_empty(device="cpu")  # without drawing from torch's generator
-    with torch.no_grad():
-        made.weight.copy_(W)
-        if b is not None:
-            made.bias.copy_(b)
-    return made
 
 
 # ---- is it the same function

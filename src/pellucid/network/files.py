@@ -140,7 +140,9 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except PellucidError as error:
         begin = f"cannot read a network from {path}: "
-        raise type(error)(begin + str(error).removeprefix(begin)) from None
+        text = str(error).removeprefix(begin)  # it may quote names of the file
+        text = "".join(c if c.isprintable() else "?" for c in text)
+        raise type(error)(begin + text) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None

@@ -40,7 +40,7 @@ def read(path: Path, options: Options) -> Loaded:
         letters = {name: match for name in entries if (match := _LETTER.fullmatch(name))}
         if letters:
             entries = _renamed(entries, letters)
-        candidates = networks_of(entries, "", own)
+        candidates = networks_of(entries, "", own, options.name)
         if not candidates:
             raise unreadable(
                 "no layers were found in it: it needs arrays named ...weight and ...bias, or W1, "

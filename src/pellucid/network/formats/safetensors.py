@@ -47,7 +47,7 @@ def read(path: Path, options: Options) -> Loaded:
         for name, entry in _parsed(text).items()
         if name != "__metadata__"
     }
-    candidates = networks_of(entries)
+    candidates = networks_of(entries, wanted=options.name)
     if not candidates:
         raise unreadable("no layers were found in it: it holds no array that is named ...weight")
     return choose(candidates, options)

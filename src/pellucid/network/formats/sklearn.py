@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NAMES = {"identity": "identity", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu"}
 DEEPEST = 20  # pipelines in pipelines
+_MLPS = ("MLPClassifier", "MLPRegressor")
 HEADS = ("identity", "logistic", "softmax")  # output functions whose inputs are means or logits
 
 
@@ -80,7 +81,8 @@ def _fitted(model: Any, name: str) -> None:
 
 def _add_mlp(model: Any, chain: Chain) -> str:
     kind = _kind(model)
-    if not all(hasattr(model, name) for name in ("activation", "hidden_layer_sizes")):
+    is_mlp = all(hasattr(model, name) for name in ("activation", "hidden_layer_sizes"))
+    if not is_mlp or (isinstance(model, Saved) and kind not in _MLPS):
         raise UnsupportedLayer(
             f"got a {kind}; of scikit-learn's models only MLPClassifier and MLPRegressor can be "
             f"read, and pipelines of {', '.join(_SCALERS)} that end in one."

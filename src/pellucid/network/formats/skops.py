@@ -28,6 +28,13 @@ class _Context:
     nodes: dict[int, dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Unread:
+    """A value that is left alone, such as a function."""
+
+    kind: str
+
+
 class Saved:
     """A model of a file: its attributes are read when they are asked for."""
 
@@ -60,7 +67,7 @@ def read(path: Path, options: Options) -> Loaded:
             models = [value for value in found.values() if isinstance(value, Saved)]
             found = models[0] if len(models) == 1 else found
         if not isinstance(found, Saved):
-            raise InvalidFile(f"it holds a {type(found).__name__}, not a model of scikit-learn.")
+            raise InvalidFile("it holds no model of scikit-learn.")
         try:
             return read_model(found)
         except PellucidError:
@@ -87,7 +94,7 @@ def _number(node: Any, nodes: dict[int, dict[str, Any]], depth: int) -> None:
 
 
 def _value(node: Any, context: _Context, depth: int) -> Any:
-    """The value that a node stands for; None for kinds that no network needs."""
+    """The value that a node stands for; `Unread` for kinds that no network needs."""
     if depth > DEEPEST or not isinstance(node, dict):
         raise InvalidFile(f"its {SCHEMA} is damaged.")
     content, loader = node.get("content"), node.get("__loader__")
@@ -107,12 +114,12 @@ def _value(node: Any, context: _Context, depth: int) -> Any:
     if loader in ("ListNode", "TupleNode") and isinstance(content, list):
         values = [_value(inner, context, depth + 1) for inner in content]
         return tuple(values) if loader == "TupleNode" else values
-    return None
+    return Unread(str(loader))
 
 
 def _array(node: dict[str, Any], context: _Context) -> Any:
     name = node.get("file")
     if node.get("type") != "numpy" or not isinstance(name, str):
-        return None
+        return Unread("NdArrayNode")
     values = member(context.archive, name).read()
     return values if node.get("__class__") == "ndarray" else np.asarray(values)[()]

@@ -66,14 +66,31 @@ def unreadable(what: str) -> InvalidFile:
 
 
 def networks_of(
-    entries: Mapping[str, Entry], place: str = "", activations: list[Activation] | None = None
+    entries: Mapping[str, Entry],
+    place: str = "",
+    activations: list[Activation] | None = None,
+    wanted: str | None = None,
 ) -> list[Candidate]:
     """The networks that arrays of these names can be, without reading the arrays.
 
     `place` is where the names stand in the file, and begins the names of the networks. Names that
     end neither in weight nor in bias belong to no layer. `UnsupportedLayer` names what is no dense
-    layer, and layers whose sizes or order do not fit.
+    layer, and layers whose sizes or order do not fit; where `wanted` begins the names of some
+    layers, the others may be of any kind.
     """
+    try:
+        return _networks(entries, place, activations)
+    except UnsupportedLayer:
+        stem = (wanted or "").removeprefix(f"{place}.")
+        under = {name: entry for name, entry in entries.items() if _is_under(name, stem)}
+        if not under:
+            raise
+        return _networks(under, place, activations)
+
+
+def _networks(
+    entries: Mapping[str, Entry], place: str, activations: list[Activation] | None
+) -> list[Candidate]:
     if activations is not None:  # a PReLU has its slope among them
         entries = {name: entry for name, entry in entries.items() if entry.shape != (1,)} | {
             name: entry for name, entry in entries.items() if name.endswith(".bias")

@@ -32,14 +32,78 @@ def from_torch(module: "nn.Module") -> Network:
 
 
 def read_module(module: "nn.Module") -> Loaded:
-    """The network that a `torch.nn.Sequential` of `Linear` and activation modules computes.
+    """The network that a module computes: a chain of `Linear` and activation modules.
 
-    Parameters are copied to float32 or float64. What counts is evaluation mode: Dropout is the
-    identity (so is a `Flatten` of rows), and a `BatchNorm1d` becomes part of the layer before it or
-    behind it. `UnsupportedLayer` names the first module that does not fit.
+    A plain `Sequential` is read by its parts. The forward of any other module is traced with
+    torch.fx (which runs it), and what was read must give its outputs on random rows. Parameters are
+    copied to float32 or float64. What counts is evaluation mode: Dropout is the identity (so is a
+    `Flatten` of rows), and a `BatchNorm1d` becomes part of the layer before it or behind it.
+    `UnsupportedLayer` names the first step that does not fit.
     """
+    if _has_own_forward(module):
+        return _traced(module)
     chain = _chain(module)
     return Loaded(chain.network(), folded=tuple(chain.folded))
+
+
+def _has_own_forward(module: "nn.Module") -> bool:
+    """Whether it or a part of it is a module of the user's, not one of PyTorch's own."""
+    return not all(type(part).__module__.startswith("torch.") for part in module.modules())
+
+
+def _traced(module: "nn.Module") -> Loaded:
+    """The network of a module with a forward of its own."""
+    import copy
+
+    from .torch_steps import Unreadable, steps_of
+
+    torch, kind = _torch(), type(module).__name__
+    for name, part in module.named_modules():
+        if part._forward_hooks or part._forward_pre_hooks:
+            raise UnsupportedLayer(_with_hooks(name))
+    twin = copy.deepcopy(module).cpu().eval()
+    try:
+        plain = torch.nn.Sequential(*(step.module for step in steps_of(twin)))
+    except Unreadable as why:
+        raise UnsupportedLayer(
+            f"the forward of {kind} was not read: {str(why).removesuffix('.')}; put its layers "
+            "into a plain nn.Sequential, or export it with torch.onnx.export and load the file."
+        ) from None
+    chain = _chain(plain)
+    network = chain.network()
+    if not _agree(twin, network):
+        raise UnsupportedLayer(
+            f"the layers that were found in {kind} do not give its outputs; put its layers into a "
+            "plain nn.Sequential, or export it with torch.onnx.export and load the file."
+        )
+    return Loaded(network, folded=tuple(chain.folded))
+
+
+def _agree(module: "nn.Module", network: Network) -> bool:
+    """Whether a network gives the outputs of a module on rows of random numbers."""
+    torch = _torch()
+    x = np.random.default_rng(0).normal(size=(16, network.d_in)).astype(network.dtype)
+    first = next(module.parameters(), None)
+    rows = torch.tensor(x, dtype=None if first is None else first.dtype)
+    with torch.no_grad(), np.errstate(all="ignore"):
+        try:
+            theirs = _array(module(rows)).reshape(len(x), -1)
+        except Exception:  # the forward is the user's own, and may take images
+            return False
+        ours = network(x)
+    tolerance = 1e-9 if rows.dtype == torch.float64 else 1e-4
+    tolerance = 0.05 if rows.dtype in (torch.float16, torch.bfloat16) else tolerance
+    if ours.shape != theirs.shape:
+        return False
+    scale = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-30)
+    return bool(np.allclose(ours, theirs, rtol=0, atol=tolerance * scale, equal_nan=True))
+
+
+def _with_hooks(name: str) -> str:
+    return (
+        f"layer {name or 'the module'} has hooks, which may change what it computes: "
+        f"remove them before loading."
+    )
 
 
 def _chain(module: "nn.Module") -> Chain:
@@ -132,10 +196,7 @@ def _flat(module: "nn.Module", name: str) -> Iterator[tuple[str, "nn.Module"]]:
     if isinstance(module, LazyModuleMixin):
         raise UnsupportedLayer(_without_weights(name))
     if module._forward_hooks or module._forward_pre_hooks:
-        raise UnsupportedLayer(
-            f"layer {name or 'the module'} has hooks, which may change what it computes: "
-            f"remove them before loading."
-        )
+        raise UnsupportedLayer(_with_hooks(name))
     if not isinstance(module, nn.Sequential):
         yield name or "0", module
         return

@@ -270,7 +270,7 @@ def _chosen(value: Any, read: Callable[[_Storage], Array], options: Options) -> 
     for place, tensors, table in search.found:
         entries = {name: tensor.entry(read) for name, tensor in tensors.items()}
         try:
-            candidates += networks_of(entries, place, _own_activations(table))
+            candidates += networks_of(entries, place, _own_activations(table), options.name)
         except UnsupportedLayer as error:
             problems.append(error)
     if not candidates and problems:

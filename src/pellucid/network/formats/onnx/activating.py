@@ -177,7 +177,8 @@ def extreme(largest: bool, work: Work, op: Operator, inputs: Inputs) -> Value:
 
 def _extreme_of_two(largest: bool, work: Work, a: Value, b: Value) -> Value:
     shape = common_shape(a.shape, b.shape)
-    work.spend(0 if shape == a.shape == b.shape else int(np.prod(shape, dtype=object)))
+    if not shape == a.shape == b.shape:
+        work.spend_shape(shape)
     if isinstance(a, Constant) and isinstance(b, Constant):
         operate = np.maximum if largest else np.minimum
         return Constant(np.asarray(operate(a.array, b.array)), a.name)

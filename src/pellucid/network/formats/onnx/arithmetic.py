@@ -34,7 +34,7 @@ def _fitted(work: Work, a: Value, b: Value) -> tuple[int, ...]:
     if both and len(a.shape) != len(b.shape):
         work.mixes_rows()
     if shape != a.shape or shape != b.shape:
-        work.spend(int(np.prod(shape, dtype=object)))
+        work.spend_shape(shape)
     return shape
 
 
@@ -234,6 +234,57 @@ STEPS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+# ---- comparisons
+
+
+def compare(work: Work, op: Operator, inputs: Inputs) -> Value:
+    """Greater, Less and the like: of constants, or of a tensor with one number."""
+    a, b = required(inputs, 0), required(inputs, 1)
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return on_constants(work, op, inputs)
+    pair = (a, b) if isinstance(b, Constant) else (b, a)
+    value, bound = pair
+    number = bound.number() if isinstance(bound, Constant) else None
+    if not isinstance(value, Affine) or number is None:
+        raise UnsupportedLayer("compares values that depend on the inputs, which may jump.")
+    formula = argument(value)
+    offset, end = formula.function(np.array([0.0, 1.0])).tolist()
+    parts = (number, formula) if isinstance(a, Constant) else (formula, number)
+
+    def refuse() -> Affine:
+        raise UnsupportedLayer("compares values that depend on the inputs, which may jump.")
+
+    result = composed(_ON_CONSTANTS[op.kind], *parts, affine=refuse)
+    if result is None or end == offset:
+        return refuse()
+    result.breaks |= {(number - offset) / (end - offset)}
+    return result
+
+
+def where(work: Work, op: Operator, inputs: Inputs) -> Value:
+    """Where: of constants, or two branches of an activation such as softplus beyond 20."""
+    values = [required(inputs, i) for i in range(3)]
+    if all(isinstance(value, Constant) for value in values):
+        return on_constants(work, op, inputs)
+
+    def refuse() -> Affine:
+        raise UnsupportedLayer("chooses between values by the inputs, which is no activation.")
+
+    shape = values[0].shape
+    parts: list[Formula | float | None] = []
+    for value in values:
+        if isinstance(value, Constant):
+            parts.append(value.number())
+        elif isinstance(value, Head) or value.shape != shape:
+            return refuse()
+        else:
+            parts.append(argument(value))
+    if any(part is None for part in parts):
+        return refuse()
+    chosen = composed(np.where, *(part for part in parts if part is not None), affine=refuse)
+    return chosen or refuse()
+
+
 # ---- constants only
 
 _ON_CONSTANTS: dict[str, Callable[..., Array]] = {
@@ -262,7 +313,7 @@ def on_constants(work: Work, op: Operator, inputs: Inputs) -> Value:
         raise UnsupportedLayer("is applied to values that depend on the inputs: no activation.")
     arrays = [value.array for value in values if isinstance(value, Constant)]
     shape = common_shape(*(array.shape for array in arrays))
-    work.spend(int(np.prod(shape, dtype=object)))
+    work.spend_shape(shape)
     try:
         return Constant(_computed(_ON_CONSTANTS[op.kind], *arrays), f"a {op.kind} of constants")
     except (TypeError, ValueError):
@@ -278,4 +329,6 @@ ARITHMETIC: dict[str, Callable[[Work, Operator, Inputs], Value]] = {
     "Pow": power,
     **{kind: partial(step, function) for kind, function in STEPS.items()},
     **dict.fromkeys(_ON_CONSTANTS, on_constants),
+    **dict.fromkeys(("Greater", "GreaterOrEqual", "Less", "LessOrEqual"), compare),
+    "Where": where,
 }

@@ -11,7 +11,16 @@ from ...._errors import InvalidFile, UnsupportedLayer
 from ...._shapes import Array
 from .arithmetic import OPERATORS_OF_TWO
 from .maps import Affine
-from .operators import Operator, common_shape, constant, optional, required, shape_text
+from .operators import (
+    Operator,
+    axis_of,
+    common_shape,
+    constant,
+    integers,
+    optional,
+    required,
+    shape_text,
+)
 from .values import Constant, Head, Value
 from .work import Work
 
@@ -66,7 +75,7 @@ def _product(work: Work, a: Value, b: Value) -> Value:
         raise UnsupportedLayer("multiplies a softmax, which must be at the very end.")
     shape = _shape_of_product(a.shape, b.shape)
     if isinstance(a, Constant) and isinstance(b, Constant):
-        work.spend(math.prod(shape) * a.shape[-1])
+        work.spend_shape((*shape, a.shape[-1]))
         return Constant(np.matmul(work.finite(a), work.finite(b)), a.name)
     if isinstance(b, Constant):
         return _times_constant(work, work.affine(a), work.finite(b), shape)
@@ -114,7 +123,7 @@ def _gathered(
 ) -> Affine:
     """Sums over the last axis of x[columns] * values; a column -1 counts as zero."""
     full = np.broadcast_shapes(columns.shape, values.shape)
-    work.spend(3 * math.prod(full))
+    work.spend_shape((3, *full))
     used = np.broadcast_to(columns >= 0, full)
     counts = used.reshape(-1, full[-1]).sum(axis=1)
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -177,7 +186,7 @@ def _windows(work: Work, op: Operator, x: Affine, kernel: list[int]) -> Array:
     padded = [d + a + b for d, (a, b) in zip(x.shape[2:], pads, strict=True)]
     if any(r > d for r, d in zip(reach, padded, strict=True)):
         raise InvalidFile(f"has a kernel that is larger than its input, {shape_text(x.shape)}.")
-    work.spend(math.prod(x.shape[:2]) * math.prod(padded))
+    work.spend_shape((*x.shape[:2], *padded))
     index = np.pad(np.arange(x.size).reshape(x.shape), [(0, 0), (0, 0), *pads], constant_values=-1)
     views = sliding_window_view(index, reach, axis=tuple(range(2, 2 + spatial)))
     pick = [slice(None), slice(None), *(slice(None, None, s) for s in steps)]
@@ -252,7 +261,49 @@ def batch_normalization(work: Work, op: Operator, inputs: Inputs) -> Value:
     return work.times(x, factors).shifted(shifts).noted(f"{op.place} into an affine layer")
 
 
+def reduction(work: Work, op: Operator, inputs: Inputs) -> Value:
+    """ReduceSum or ReduceMean over axes of features."""
+    value = required(inputs, 0)
+    rank = len(value.shape)
+    axes = op.integers("axes", None)
+    if axes is None and optional(inputs, 1) is not None:
+        axes = integers(inputs, 1, "axes")
+    if not axes:
+        if op.get("noop_with_empty_axes", 0):
+            return value
+        axes = list(range(rank))
+    axes = sorted(axis_of(axis, rank) for axis in axes)
+    is_mean, keep = op.kind == "ReduceMean", bool(op.get("keepdims", 1))
+    if isinstance(value, Constant):
+        operate = np.mean if is_mean else np.sum
+        reduced = operate(work.finite(value), axis=tuple(axes), keepdims=keep)
+        return Constant(np.asarray(reduced), value.name)
+    _check_batch(work, axes)
+    return _reduced(work, work.affine(value), axes, is_mean, keep)
+
+
+def _check_batch(work: Work, axes: list[int]) -> None:
+    if 0 in axes:
+        work.mixes_rows()
+        if work.has_open_batch:
+            raise UnsupportedLayer("adds up the rows of a batch of any size.")
+
+
+def _reduced(work: Work, x: Affine, axes: list[int], is_mean: bool, keep: bool) -> Affine:
+    rest = [axis for axis in range(len(x.shape)) if axis not in axes]
+    count = math.prod(x.shape[axis] for axis in axes)
+    columns = np.arange(x.size).reshape(x.shape).transpose([*rest, *axes]).reshape(-1, count)
+    values = np.full(columns.size, 1 / count if is_mean else 1.0)
+    starts = np.arange(len(columns) + 1) * count
+    W = csr_array((values, columns.ravel(), starts), shape=(len(columns), x.size))
+    sizes = [1 if axis in axes else d for axis, d in enumerate(x.shape)]
+    shape = sizes if keep else [x.shape[axis] for axis in rest]
+    return work.combined(x, W, tuple(shape))
+
+
 LINEAR = {
+    "ReduceSum": reduction,
+    "ReduceMean": reduction,
     "MatMul": matmul,
     "Gemm": gemm,
     "Conv": conv,

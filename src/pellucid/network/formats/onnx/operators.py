@@ -125,7 +125,7 @@ def axis_of(axis: int, rank: int) -> int:
 
 def shape_text(shape: Sequence[int]) -> str:
     """A shape for messages."""
-    return str([int(d) for d in shape])
+    return f"{[int(d) for d in shape]!s:.120}"
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

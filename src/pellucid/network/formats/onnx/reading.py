@@ -16,8 +16,8 @@ from .building import built
 from .linear import LINEAR
 from .operators import Operator, read_attributes
 from .shaping import SHAPING
-from .tensors import Store
-from .values import Constant, Head, Value
+from .tensors import MOST_AXES, Store
+from .values import Constant, Formula, Head, Value
 from .work import FREE_ENTRIES, RowsMixed, Work
 
 OPERATORS: dict[str, Callable[[Work, Operator, Sequence[Value | None]], Any]] = {
@@ -158,6 +158,23 @@ class _Model:
             for value in self.graph.input
             if value.name not in self.initializers
         }
+        try:
+            return self._in_rows(inputs, outputs, order)
+        except UnsupportedLayer as error:
+            if len(outputs) == 1:
+                raise
+            raise UnsupportedLayer(
+                f"{str(error).removesuffix('.')} (output= reads one of the outputs "
+                f"{', '.join(outputs):.200} alone)."
+            ) from None
+
+    def _in_rows(
+        self,
+        inputs: Mapping[str, tuple[int, ...] | None],
+        outputs: list[str],
+        order: list[int],
+    ) -> Loaded:
+        """The network of single rows of a batch of fixed size, where there is one; or of all."""
         rows = self._rows_of_batch(inputs, outputs)
         if rows is not None:
             try:
@@ -238,6 +255,7 @@ class _Model:
     ) -> Loaded:
         """Apply the operators in order, and build the network of what comes out."""
         work = Work(FREE_ENTRIES + self.size + self.store.external_bytes, rows)
+        work.has_open_batch = any(map(_has_open_batch, self.graph.input))
         values: dict[str, Value] = {}
         self._place_inputs(work, inputs, values, outputs, order)
         uses = self._uses(order, outputs)
@@ -267,7 +285,7 @@ class _Model:
                 )
             if work.rows is not None:
                 shape = (1, *shape[1:])
-            if math.prod(shape) < 1:
+            if math.prod(shape) < 1 or len(shape) > MOST_AXES:
                 raise InvalidFile(f"the input {name!r:.80} has the shape {list(shape)}.")
             values[name] = work.input(name, shape)
         if not work.inputs:
@@ -303,6 +321,8 @@ class _Model:
             if not uses[name]:
                 values.pop(name, None)
         for name, value in zip(op.outputs, results, strict=False):
+            if isinstance(value, Formula) and not value.place:
+                value.place = op.place
             if name:
                 values[name] = value
 
@@ -341,8 +361,6 @@ class _Model:
     def _built(self, work: Work, tensors: list[tuple[str, Value]]) -> Loaded:
         heads, folded, outputs = {}, [], []
         for name, value in tensors:
-            if isinstance(value, Constant):
-                raise UnsupportedLayer(f"the output {name!r:.80} does not depend on the inputs.")
             if isinstance(value, Head):
                 heads[name] = value.kind
                 folded.append(
@@ -350,10 +368,9 @@ class _Model:
                     f"network gives the logits"
                 )
                 value = value.logits
-            z = work.affine(value)
-            if not z.terms:
-                raise UnsupportedLayer(f"the output {name!r:.80} does not depend on the inputs.")
-            outputs.append((name, z))
+            outputs.append((name, work.affine(value)))
+        if not any(z.terms for _, z in outputs):
+            raise UnsupportedLayer(f"the output {outputs[0][0]!r:.80} depends on no input.")
         network, notes = built(work, outputs, self.size + self.store.external_bytes)
         return Loaded(network, self.graph.name, (*notes, *folded), heads=heads)
 
@@ -387,6 +404,14 @@ def _declared(value: Any) -> tuple[int, ...] | None:
             size = 1  # a batch of any size: one row of it
         shape.append(size)
     return None if any(size <= 0 for size in shape) else tuple(shape)
+
+
+def _has_open_batch(value: Any) -> bool:
+    """Whether the first axis of an input has no fixed size."""
+    if not value.type.HasField("tensor_type"):
+        return False
+    dims = value.type.tensor_type.shape.dim
+    return len(dims) > 0 and dims[0].dim_value <= 0
 
 
 def _declared_shape(value: Any) -> tuple[int, ...] | None:

@@ -18,6 +18,7 @@ from .operators import (
     required,
     shape_text,
 )
+from .tensors import MOST_BESIDE
 from .values import Constant, Head, Value
 from .work import Work
 
@@ -100,7 +101,8 @@ def _reshaped(old: tuple[int, ...], wanted: list[int], keep_zeros: bool) -> tupl
     known = math.prod(d for d in new if d != -1)
     if new.count(-1) == 1 and known > 0 and size % known == 0:
         new[new.index(-1)] = size // known
-    if any(d < 0 for d in new) or math.prod(new) != size:
+    too_long = math.prod(d for d in new if d) > max(size, MOST_BESIDE)
+    if any(d < 0 for d in new) or math.prod(new) != size or too_long:
         raise InvalidFile(
             f"reshapes {shape_text(old)} to {shape_text(wanted)}; the sizes do not agree."
         )
@@ -301,7 +303,7 @@ def _grown(work: Work, value: Value, shape: tuple[int, ...], move) -> Value:
         raise UnsupportedLayer("repeats a softmax, which must be at the end.")
     if shape[:1] != value.shape[:1]:
         work.mixes_rows(value)
-    work.spend(math.prod(shape))
+    work.spend_shape(shape)
     return work.moved(value, move)
 
 
@@ -322,28 +324,32 @@ def pad(work: Work, op: Operator, inputs: Inputs) -> Value:
     if pads is None:  # from opset 11 on
         pads = integers(inputs, 1, "pads")
         if optional(inputs, 2) is not None:
-            fill = float(work.finite(constant(inputs, 2, "values")).ravel()[0])
+            fill = _single(work.finite(constant(inputs, 2, "values")))
         if optional(inputs, 3) is not None:
             pads = _pads_of(pads, [axis_of(a, rank) for a in integers(inputs, 3, "axes")], rank)
     if len(pads) != 2 * rank:
         raise InvalidFile(f"pads {rank} axes by {len(pads)} numbers; it needs {2 * rank}.")
-    if pads[0] or pads[rank]:
+    if rank and (pads[0] or pads[rank]):
         work.mixes_rows(value)
-    shape = [d + a + b for d, a, b in zip(value.shape, pads[:rank], pads[rank:], strict=True)]
-    work.spend(math.prod(_sizes(shape)))
+    axes = list(zip(value.shape, pads[:rank], pads[rank:], strict=True))
+    _sizes([d + min(a, 0) + min(b, 0) for d, a, b in axes])
+    work.spend_shape(d + max(a, 0) + max(b, 0) for d, a, b in axes)
 
     def padded(array: Array, filling: float) -> Array:
-        grow = [(max(a, 0), max(b, 0)) for a, b in zip(pads[:rank], pads[rank:], strict=True)]
-        where = tuple(
-            slice(max(-a, 0), d + min(b, 0))
-            for d, a, b in zip(value.shape, pads[:rank], pads[rank:], strict=True)
-        )
+        where = tuple(slice(max(-a, 0), d + min(b, 0)) for d, a, b in axes)
+        grow = [(max(a, 0), max(b, 0)) for _, a, b in axes]
         return np.pad(array[where], grow, constant_values=filling)
 
     if isinstance(value, Constant):
         return Constant(padded(value.array, fill), value.name)
     z = work.affine(value)
     return work.pick(z, padded(np.arange(z.size).reshape(z.shape), -1), fill)
+
+
+def _single(array: Array) -> float:
+    if array.size != 1:
+        raise InvalidFile("fills up with a tensor that is not one number.")
+    return float(array.ravel()[0])
 
 
 def _pads_of(pads: list[int], axes: list[int], rank: int) -> list[int]:
@@ -393,7 +399,7 @@ def size_of(work: Work, op: Operator, inputs: Inputs) -> Value:
 def constant_of_shape(work: Work, op: Operator, inputs: Inputs) -> Value:
     """ConstantOfShape: one number, many times."""
     shape = _sizes(integers(inputs, 0, "shapes"))
-    work.spend(math.prod(shape))
+    work.spend_shape(shape)
     value = _array(op.get("value", None) if "value" in op.attributes else np.zeros(1, np.float32))
     if value.size != 1:
         raise InvalidFile("repeats more than one number.")

@@ -29,6 +29,8 @@ STORED: dict[int, tuple[str, str, str]] = {
     13: ("<u8", "uint64_data", "<u8"),
     16: ("<u2", "int32_data", "<i4"),  # bfloat16: the upper half of a float32
 }
+MOST_BESIDE = 2**31  # product of the other axes of a tensor that claims to have no entries
+MOST_AXES = 32
 MOST_INTEGERS = 2**22  # of one tensor: shapes and indices have few
 NAMES = {8: "string", 14: "complex64", 15: "complex128"}
 
@@ -53,8 +55,14 @@ class Store:
         `raw` holds them where they were set apart from the message.
         """
         shape = tuple(tensor.dims)
-        if any(d < 0 for d in shape):
-            raise InvalidFile(f"the tensor {name!r:.80} has the negative dimensions {list(shape)}.")
+        if any(d < 0 for d in shape) or (
+            0 in shape and math.prod(filter(None, shape)) > MOST_BESIDE
+        ):
+            raise InvalidFile(
+                f"the tensor {name!r:.80} has the impossible shape {list(shape)!s:.120}."
+            )
+        if len(shape) > MOST_AXES:
+            raise InvalidFile(f"the tensor {name!r:.80} has {len(shape)} axes.")
         if tensor.data_type not in STORED:
             raise UnsupportedLayer(
                 f"the tensor {name!r:.80} holds values of type {dtype_name(tensor.data_type)}; it "
@@ -81,8 +89,8 @@ class Store:
         values = getattr(tensor, field)
         if len(values) != n:
             raise InvalidFile(
-                f"the tensor {name!r:.80} claims the shape {list(shape)}, {n:,} numbers, and holds "
-                f"{len(values):,}."
+                f"the tensor {name!r:.80} claims the shape {list(shape)!s:.120}, {n:,} numbers, "
+                f"and holds {len(values):,}."
             )
         flat = np.fromiter(values, kept, n)
         if dtype.kind == "f" and kept == "<i4":  # the bits of a float16
@@ -97,7 +105,7 @@ class Store:
         length = _whole(about.get("length", str(n * dtype.itemsize)), name)
         if length != n * dtype.itemsize or offset + length > size:
             raise InvalidFile(
-                f"the tensor {name!r:.80} of shape {list(tensor.dims)} needs "
+                f"the tensor {name!r:.80} of shape {list(tensor.dims)!s:.120} needs "
                 f"{n * dtype.itemsize:,} bytes and claims {length:,} from byte {offset:,} of "
                 f"{path.name}, which has {size:,}."
             )
@@ -140,8 +148,8 @@ class Store:
 def _check_size(name: str, shape: tuple[int, ...], claimed: int, held: int) -> None:
     if claimed != held:
         raise InvalidFile(
-            f"the tensor {name!r:.80} claims the shape {list(shape)}, {claimed:,} bytes, and holds "
-            f"{held:,}."
+            f"the tensor {name!r:.80} claims the shape {list(shape)!s:.120}, {claimed:,} bytes, "
+            f"and holds {held:,}."
         )
 
 

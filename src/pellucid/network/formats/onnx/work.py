@@ -1,6 +1,7 @@
 """The network that grows while a model is read: values, layers, and how much memory they take."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,6 +40,7 @@ class Work:
 
     left: int
     rows: int | None = None
+    has_open_batch: bool = False  # the first axis of some input has no fixed size
     inputs: list[tuple[str, int]] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
     made: dict[int, tuple[Affine, Affine]] = field(default_factory=dict)
@@ -54,6 +56,10 @@ class Work:
             )
         self.left -= int(entries)
 
+    def spend_shape(self, shape: Iterable[int]) -> None:
+        """Account for a tensor; an axis without entries counts as one with a single one."""
+        self.spend(math.prod(max(d, 1) for d in shape))
+
     def mixes_rows(self, value: Value | None = None) -> None:
         """Say that an operator works across the rows of the batch; a constant has none."""
         if self.rows is not None and not isinstance(value, Constant):
@@ -63,7 +69,7 @@ class Work:
 
     def input(self, name: str, shape: tuple[int, ...]) -> Affine:
         """A new input."""
-        size = int(np.prod(shape, dtype=object))
+        size = math.prod(shape)
         self.spend(PER_INPUT * size)
         self.inputs.append((name, size))
         return Affine(shape, {len(self.inputs) - 1: Rows(np.arange(size), size)})
@@ -114,8 +120,8 @@ class Work:
         found = recognized(formula)
         if found is None:
             formula.refusal = (
-                "is part of a formula of one value that is none of the activations; a product of "
-                "two values that depend on the inputs is not piecewise linear."
+                f"the formula of one value that {formula.place} ends is none of the activations, "
+                f"and a product of two values that depend on the inputs is not piecewise linear."
             )
             raise UnsupportedLayer(formula.refusal)
         activation, s = found
@@ -146,7 +152,7 @@ class Work:
         """`z.broadcast`, accounted for."""
         if tuple(shape) == z.shape:
             return z
-        self.spend(int(np.prod(shape, dtype=object)))
+        self.spend_shape(shape)
         return self.pick(z, np.broadcast_to(np.arange(z.size).reshape(z.shape), shape))
 
     def mapped(self, z: Affine, W: Array | Sparse, shape: tuple[int, ...]) -> Affine:
