@@ -26,7 +26,7 @@ class Lines(NamedTuple):
     lower_offset: Float64[Array, "n width"]
 
 
-Ranges = tuple[tuple[Float64[Array, "n width"], Float64[Array, "n width"]], ...]
+Ranges = tuple[tuple[Float64[Array, "n _"], Float64[Array, "n _"]], ...]
 """Of every layer, what its pre-activations are at least and at most on each box."""
 
 
