@@ -133,8 +133,8 @@ def points(network, low, high, n, vertices):
         found.append(linear_regions(_with_last_layer(network), Box(low, high)).vertices)
     elif vertices and wide.sum() == 1:
         on_line = linear_regions(_with_last_layer(network), Segment(low, high))
-        t = np.reshape(on_line.vertices, (-1, 1))
-        found.append(low + t * (high - low))
+        assert on_line.vertices is not None
+        found.append(low + on_line.vertices.reshape(-1, 1) * (high - low))
     return np.clip(np.concatenate(found), low, high)
 
 
