@@ -94,12 +94,13 @@ def check_property(
     chain = _chain(network, property)
     search = _Search(chain, property, time.monotonic() + budget, progress or (lambda *_: None))
     start = time.monotonic()
-    try:
-        found = search.point(seed) or search.proof()
-    except KeyboardInterrupt:
-        found = None
-    status, how, point, document = found or ("undecided", "splitting", None, None)
-    output = None if point is None else chain(point)
+    with np.errstate(all="ignore"):  # what overflows is no bound above 0, so shows nothing
+        try:
+            found = search.point(seed) or search.proof()
+        except KeyboardInterrupt:
+            found = None
+        status, how, point, document = found or ("undecided", "splitting", None, None)
+        output = None if point is None else chain(point)
     seconds = time.monotonic() - start
     return PropertyResult(status, how, search.n_boxes, seconds, point, output, document)
 
@@ -203,7 +204,9 @@ class _Search:
         """A random input, or one downhill from it, that breaks the property."""
         rng = np.random.default_rng(seed)
         for group in self.groups:
-            x = rng.uniform(group.low, group.high, (STARTS, len(group.low)))
+            share = rng.random((STARTS, len(group.low)))
+            x = group.low * (1 - share) + group.high * share
+            x = np.clip(x, group.low, group.high)
             for points in (x, *self._downhill(group, x)):
                 found = self.broken(group, points)
                 if found is not None:
