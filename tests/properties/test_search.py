@@ -22,6 +22,7 @@ from pellucid import (
 from pellucid.network import Node
 from pellucid.properties import Case, ProofCheck, Property, check_proof, check_property
 from pellucid.properties import search as search_module
+from pellucid.properties.proof import proof_of_boxes
 
 SQUARE = ([-1.0, -1.0], [1.0, 1.0])
 
@@ -238,8 +239,8 @@ def test_the_largest_boxes_are_undecided_or_decided_rightly():
 # ---- graphs
 
 
-def residual():
-    rng = np.random.default_rng(4)
+def residual(seed=4):
+    rng = np.random.default_rng(seed)
     relu, identity = Activation("relu"), Activation("identity")
     W = [rng.normal(size=size) for size in ((6, 2), (6, 6), (6, 6), (1, 6))]
     b = [rng.normal(size=6) for _ in range(3)]
@@ -261,12 +262,31 @@ def test_a_residual_network_is_checked_as_a_chain():
         found = check_property(graph, property)
         assert found.status == status
         assert check_proof(found.proof, chain).accepted
+        assert check_proof(found.proof, graph).accepted
+        assert not check_proof(found.proof, residual(seed=5)).accepted
     assert graph(found.witness)[0] <= b
     # several boxes: the chain is right on all of them
     cases = [Case([-1, -1], [0, 0], [[1]], [least - 0.05]), Case([0, 0], [1, 1], [[1]], [-1e3])]
     found = check_property(graph, Property(cases))
     assert found.status == "holds"
-    assert check_proof(found.proof, chain).accepted
+    assert check_proof(found.proof, graph).accepted
+    for cases in ([], [{}], [{"low": [0.0], "high": [1.0]}], None):
+        assert not check_proof(found.proof | {"cases": cases}, graph).accepted
+
+
+def test_a_graph_whose_chain_is_rounded_is_not_taken_for_it():
+    """1000 times 1e-16 beside 1 vanish in the weight of the chain, and not in the graph."""
+    terms = [(0, np.array([[weight]])) for weight in (1.0, *[1e-16] * 1000)]
+    graph = AffineGraph(
+        {"x": 1}, [Node(tuple(terms), np.zeros(1), Activation("identity"))], {"y": 1}
+    )
+    chain = graph.to_network([0], [1])
+    property = Property([Case([0], [1], [[-1]], [-1 - 5e-14])])
+    document = proof_of_boxes(chain, property, [([0], [-1])])
+    assert check_proof(document, chain).accepted
+    check = check_proof(document, graph)
+    assert not check.accepted
+    assert "twice" in check.reason
 
 
 # ---- refusals

@@ -50,8 +50,13 @@ class _Layer(NamedTuple):
 
 
 def check_proof(document: Mapping[str, Any], network: Any) -> ProofCheck:
-    """Accept or refuse a proof for a network with `weights`, `biases` and activations."""
+    """Accept or refuse a proof for a network with `weights`, `biases` and activations.
+
+    A graph is taken as the chain that its `to_network` makes of it around the boxes of the proof.
+    """
     try:
+        if hasattr(network, "to_network"):
+            network = _chain_of(network, document)
         layers = _layers(network)
         cases = _read(document, network)
         if document["status"] == "violated":
@@ -146,6 +151,16 @@ def _numbers(values: Any) -> Float64[Array, " n"]:
     if type(values) is not list or any(type(value) is not float for value in values):
         raise _Refused("the proof has something else where floating-point numbers should be")
     return np.array(values, np.float64)
+
+
+def _chain_of(graph: Any, document: Mapping[str, Any]) -> Any:
+    """The graph as a chain of layers, exact on the least box that holds those of all cases."""
+    if any(len({j for j, _ in node.terms}) < len(node.terms) for node in graph.nodes):
+        # the chain has the sum of both matrices, rounded
+        raise _Refused("a node of the graph reads a value twice; give the chain of its to_network")
+    low = np.stack([_numbers(case["low"]) for case in document["cases"]])
+    high = np.stack([_numbers(case["high"]) for case in document["cases"]])
+    return graph.to_network(low.min(axis=0), high.max(axis=0))
 
 
 # ---- a point, in rational numbers
