@@ -21,6 +21,7 @@ from pellucid import (
 )
 from pellucid.network import Node
 from pellucid.properties import Case, ProofCheck, Property, check_proof, check_property
+from pellucid.properties import checker as checker_module
 from pellucid.properties import search as search_module
 from pellucid.properties.proof import proof_of_boxes
 
@@ -356,3 +357,16 @@ def test_properties_are_checked():
     assert repr(Property([one])) == "Property(1 case, 1 inputs, 1 outputs)"
     with pytest.raises(ValueError, match="read-only"):
         one.low[0] = 5
+
+
+@pytest.mark.parametrize("entries", [1, 3 * 200])
+def test_fewer_boxes_together_change_no_answer(entries, monkeypatch):
+    net = network()
+    property = Property([Case(*SQUARE, [[1, 0]], [extremes(net, 0)[0] - 0.05])])
+    found = check_property(net, property)
+    monkeypatch.setattr(search_module, "ENTRIES", entries)
+    monkeypatch.setattr(checker_module, "ENTRIES", entries)
+    fewer = check_property(net, property)
+    assert (fewer.status, fewer.n_boxes) == ("holds", found.n_boxes)
+    assert fewer.proof == found.proof
+    assert check_proof(found.proof, net) == check_proof(fewer.proof, net)

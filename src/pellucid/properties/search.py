@@ -15,8 +15,8 @@ from .proof import proof_of_boxes, proof_of_witness
 from .property import Property
 from .relaxation import LinearBounds, Ranges, interval_bounds, linear_bounds
 
-BATCH = 64
-"""Boxes that are bounded together."""
+BATCH, ENTRIES = 64, 1 << 22
+"""How many boxes are bounded together, and how many numbers may stand in one array for that."""
 STARTS, BEST, DESCENT = 2000, 200, 30
 """Random inputs that are tried first, and of how many so many steps are made downhill."""
 INFLUENCE = 0.5
@@ -284,11 +284,13 @@ class _Search:
         whole = group.low[None], group.high[None], np.zeros(1, np.int64), np.zeros(1)
         waiting = [_Boxes(*whole, None)]
         least = self._least(group)
+        widest = max(self.network.widths)
+        most = max(1, min(BATCH, ENTRIES // (2 * widest * widest)))
         decided = 0.0
         while waiting:
             if time.monotonic() > self.end:
                 return False
-            boxes = _last(waiting)
+            boxes = _last(waiting, most)
             found = linear_bounds(
                 self.network, boxes.low, boxes.high, group.A, group.b, boxes.ranges
             )
@@ -328,15 +330,15 @@ class _Boxes:
         )
 
 
-def _last(waiting: list[_Boxes]) -> _Boxes:
-    """The boxes that came last, as many as are bounded together; they leave the list."""
+def _last(waiting: list[_Boxes], most: int) -> _Boxes:
+    """The boxes that came last, at most so many; they leave the list."""
     found = [waiting.pop()]
-    while waiting and sum(len(boxes.node) for boxes in found) < BATCH:
+    while waiting and sum(len(boxes.node) for boxes in found) < most:
         found.insert(0, waiting.pop())
     boxes = found[0] if len(found) == 1 else _joined(found)
-    if len(boxes.node) > BATCH:
-        waiting.append(boxes.kept(slice(None, -BATCH)))
-        boxes = boxes.kept(slice(-BATCH, None))
+    if len(boxes.node) > most:
+        waiting.append(boxes.kept(slice(None, -most)))
+        boxes = boxes.kept(slice(-most, None))
     return boxes
 
 
