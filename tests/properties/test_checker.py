@@ -51,7 +51,7 @@ def test_bounds_are_below_the_exact_least_values(problem, halvings):
 
 
 @given(problems(power=120.0))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_overflow_and_underflow_never_lift_a_bound(problem):
     network, low, high, A, b = problem_of(problem)
     least = least_values(network, low, high, A, b, n=3, vertices=False)

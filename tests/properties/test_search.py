@@ -21,7 +21,9 @@ from pellucid import (
 )
 from pellucid.network import Node
 from pellucid.properties import Case, ProofCheck, Property, check_proof, check_property
+from pellucid.properties import checker as checker_module
 from pellucid.properties import search as search_module
+from pellucid.properties.proof import proof_of_boxes
 
 SQUARE = ([-1.0, -1.0], [1.0, 1.0])
 
@@ -107,7 +109,7 @@ def test_what_is_touched_exactly_never_holds(b):
 
 
 @given(problems(), st.integers(0, 3))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_answers_are_never_wrong(problem, k):
     net, low, high, A, _ = problem_of(problem)
     rows = A[[k % len(A), -1]]
@@ -238,8 +240,8 @@ def test_the_largest_boxes_are_undecided_or_decided_rightly():
 # ---- graphs
 
 
-def residual():
-    rng = np.random.default_rng(4)
+def residual(seed=4):
+    rng = np.random.default_rng(seed)
     relu, identity = Activation("relu"), Activation("identity")
     W = [rng.normal(size=size) for size in ((6, 2), (6, 6), (6, 6), (1, 6))]
     b = [rng.normal(size=6) for _ in range(3)]
@@ -261,12 +263,31 @@ def test_a_residual_network_is_checked_as_a_chain():
         found = check_property(graph, property)
         assert found.status == status
         assert check_proof(found.proof, chain).accepted
+        assert check_proof(found.proof, graph).accepted
+        assert not check_proof(found.proof, residual(seed=5)).accepted
     assert graph(found.witness)[0] <= b
     # several boxes: the chain is right on all of them
     cases = [Case([-1, -1], [0, 0], [[1]], [least - 0.05]), Case([0, 0], [1, 1], [[1]], [-1e3])]
     found = check_property(graph, Property(cases))
     assert found.status == "holds"
-    assert check_proof(found.proof, chain).accepted
+    assert check_proof(found.proof, graph).accepted
+    for cases in ([], [{}], [{"low": [0.0], "high": [1.0]}], None):
+        assert not check_proof(found.proof | {"cases": cases}, graph).accepted
+
+
+def test_a_graph_whose_chain_is_rounded_is_not_taken_for_it():
+    """1000 times 1e-16 beside 1 vanish in the weight of the chain, and not in the graph."""
+    terms = [(0, np.array([[weight]])) for weight in (1.0, *[1e-16] * 1000)]
+    graph = AffineGraph(
+        {"x": 1}, [Node(tuple(terms), np.zeros(1), Activation("identity"))], {"y": 1}
+    )
+    chain = graph.to_network([0], [1])
+    property = Property([Case([0], [1], [[-1]], [-1 - 5e-14])])
+    document = proof_of_boxes(chain, property, [([0], [-1])])
+    assert check_proof(document, chain).accepted
+    check = check_proof(document, graph)
+    assert not check.accepted
+    assert "twice" in check.reason
 
 
 # ---- refusals
@@ -336,3 +357,16 @@ def test_properties_are_checked():
     assert repr(Property([one])) == "Property(1 case, 1 inputs, 1 outputs)"
     with pytest.raises(ValueError, match="read-only"):
         one.low[0] = 5
+
+
+@pytest.mark.parametrize("entries", [1, 3 * 200])
+def test_fewer_boxes_together_change_no_answer(entries, monkeypatch):
+    net = network()
+    property = Property([Case(*SQUARE, [[1, 0]], [extremes(net, 0)[0] - 0.05])])
+    found = check_property(net, property)
+    monkeypatch.setattr(search_module, "ENTRIES", entries)
+    monkeypatch.setattr(checker_module, "ENTRIES", entries)
+    fewer = check_property(net, property)
+    assert (fewer.status, fewer.n_boxes) == ("holds", found.n_boxes)
+    assert fewer.proof == found.proof
+    assert check_proof(found.proof, net) == check_proof(fewer.proof, net)

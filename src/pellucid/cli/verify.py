@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._errors import InvalidFile
+from .._errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
     from ..datasets import Table
@@ -28,6 +28,13 @@ def verify(
             show_default=False,
         ),
     ],
+    property: Annotated[
+        Path | None,
+        typer.Option(
+            help="With a proof of check-property: the VNN-LIB file that it must be about.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
     """Check a certificate of `pellucid diagnose` again, with other algorithms and from the data.
 
@@ -42,22 +49,27 @@ def verify(
 
     document = read_certificate(certificate)
     if document.get("format") == "pellucid property proof":
-        return _verify_proof(document, data)
+        return _check_proof(document, data)
+    if property is not None:
+        raise InvalidInput("--property goes with a proof of check-property, and this is none.")
     table = _table(document, data, certificate)
     answer = verify_certificate(document, table)
     typer.echo(visible(_sentence(document, answer)))
     return ACCEPTED if answer.accepted else REFUSED
 
 
-def _verify_proof(document: dict[str, Any], model: str) -> int:
+def _check_proof(document: dict[str, Any], model: str) -> int:
     """Check a proof of a property with the network that it is about."""
     from ..network import load
-    from ..properties import verify_proof
+    from ..properties import check_proof
     from ._console import visible
 
-    answer = verify_proof(document, load(model))
-    if not answer.accepted:
-        typer.echo(visible(f"refused: {answer.reason}."))
+    answer = check_proof(document, load(model))
+    reason = answer.reason
+    if answer.accepted and property is not None and not _is_about(document, property):
+        reason = f"the proof is about other cases than those of {property}"
+    if reason != "accepted":
+        typer.echo(visible(f"refused: {reason}."))
         return REFUSED
     n = len(document["cases"])
     cases = "its only case" if n == 1 else f"one of its {n} cases"
@@ -69,6 +81,17 @@ def _verify_proof(document: dict[str, Any], model: str) -> int:
         told += "evaluated in rational numbers."
     typer.echo(visible(told))
     return ACCEPTED
+
+
+def _is_about(document: dict[str, Any], property: Path) -> bool:
+    """Whether the cases of the document are those of a VNN-LIB file."""
+    from ..properties import read_vnnlib
+
+    names = ("low", "high", "A", "b")
+    cases = read_vnnlib(property).cases
+    return [[case[name] for name in names] for case in document["cases"]] == [
+        [getattr(case, name).tolist() for name in names] for case in cases
+    ]
 
 
 def _table(document: dict[str, Any], data: str, path: Path) -> "Table":

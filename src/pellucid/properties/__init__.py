@@ -3,7 +3,6 @@
 from .checker import ProofCheck, check_proof
 from .property import Case, Property
 from .search import PropertyResult, check_property
-from .verify import verify_proof
 from .vnnlib import read_vnnlib, write_vnnlib
 
 __all__ = [
@@ -14,6 +13,5 @@ __all__ = [
     "check_proof",
     "check_property",
     "read_vnnlib",
-    "verify_proof",
     "write_vnnlib",
 ]

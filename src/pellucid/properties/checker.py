@@ -23,7 +23,8 @@ PROOF_FIELDS = ("format", "version", "status", "network", "cases", "evidence", "
 UNIT = 2.0**-53
 TINY = 1e-300
 """More than underflow can take from any product here."""
-BATCH = 64
+BATCH, ENTRIES = 64, 1 << 22
+"""How many boxes are bounded together, and how many numbers may stand in one array for that."""
 MOST_PRODUCTS = 50_000_000
 """Products of rational numbers for which a point is evaluated exactly."""
 BENDS = {"identity": (), "relu": (0.0,), "leaky_relu": (0.0,), "prelu": (0.0,), "abs": (0.0,)}
@@ -50,8 +51,13 @@ class _Layer(NamedTuple):
 
 
 def check_proof(document: Mapping[str, Any], network: Any) -> ProofCheck:
-    """Accept or refuse a proof for a network with `weights`, `biases` and activations."""
+    """Accept or refuse a proof for a network with `weights`, `biases` and activations.
+
+    A graph is taken as the chain that its `to_network` makes of it around the boxes of the proof.
+    """
     try:
+        if hasattr(network, "to_network"):
+            network = _chain_of(network, document)
         layers = _layers(network)
         cases = _read(document, network)
         if document["status"] == "violated":
@@ -148,6 +154,16 @@ def _numbers(values: Any) -> Float64[Array, " n"]:
     return np.array(values, np.float64)
 
 
+def _chain_of(graph: Any, document: Mapping[str, Any]) -> Any:
+    """The graph as a chain of layers, exact on the least box that holds those of all cases."""
+    if any(len({j for j, _ in node.terms}) < len(node.terms) for node in graph.nodes):
+        # the chain has the sum of both matrices, rounded
+        raise _Refused("a node of the graph reads a value twice; give the chain of its to_network")
+    low = np.stack([_numbers(case["low"]) for case in document["cases"]])
+    high = np.stack([_numbers(case["high"]) for case in document["cases"]])
+    return graph.to_network(low.min(axis=0), high.max(axis=0))
+
+
 # ---- a point, in rational numbers
 
 
@@ -231,9 +247,11 @@ def _check_tree(layers: Sequence[_Layer], group: Sequence[Case], splits: Array) 
     if splits.min() < -1 or splits.max() >= len(group[0][0]):
         raise _Refused("a box is halved along an input that does not exist")
     waiting = [_Boxes(np.zeros(1, np.int64), group[0][0][None], group[0][1][None], ())]
+    widest = max(max(layer.W.shape) for layer in layers)
+    most = max(1, min(BATCH, ENTRIES // (2 * widest * widest)))
     n_leaves = 0
     while waiting:
-        boxes = _next(waiting)
+        boxes = _next(waiting, most)
         around = _ranges(layers, boxes.low, boxes.high, boxes.known)
         boxes = boxes._replace(known=tuple(lines.z for lines in around))
         leaf = splits[boxes.node] == -1
@@ -292,15 +310,15 @@ class _Boxes(NamedTuple):
         return _Boxes(node, low, high, known)
 
 
-def _next(waiting: list[_Boxes]) -> _Boxes:
-    """Boxes that came last, as many as are bounded together; they leave the list."""
+def _next(waiting: list[_Boxes], most: int) -> _Boxes:
+    """Boxes that came last, at most so many; they leave the list."""
     parts = [waiting.pop()]
-    while waiting and sum(len(part.node) for part in parts) < BATCH:
+    while waiting and sum(len(part.node) for part in parts) < most:
         parts.append(waiting.pop())
     boxes = _Boxes.together(parts)
-    if len(boxes.node) > BATCH:
-        waiting.append(boxes.of(slice(BATCH, None)))
-        boxes = boxes.of(slice(BATCH))
+    if len(boxes.node) > most:
+        waiting.append(boxes.of(slice(most, None)))
+        boxes = boxes.of(slice(most))
     return boxes
 
 

@@ -15,8 +15,8 @@ from .proof import proof_of_boxes, proof_of_witness
 from .property import Property
 from .relaxation import LinearBounds, Ranges, interval_bounds, linear_bounds
 
-BATCH = 64
-"""Boxes that are bounded together."""
+BATCH, ENTRIES = 64, 1 << 22
+"""How many boxes are bounded together, and how many numbers may stand in one array for that."""
 STARTS, BEST, DESCENT = 10_000, 500, 60
 """Random inputs that are tried first, and of how many so many steps are made downhill."""
 MOST_WAITING = 300
@@ -98,7 +98,8 @@ def check_property(
     if not budget > 0:
         raise InvalidInput(f"budget is {budget:g}; it needs seconds above 0.")
     chain = _chain(network, property)
-    search = _Search(chain, property, time.monotonic() + budget, progress or (lambda *_: None))
+    end = time.monotonic() + budget
+    search = _Search(chain, network, property, end, progress or (lambda *_: None))
     start = time.monotonic()
     with np.errstate(all="ignore"):  # what overflows is no bound above 0, so shows nothing
         try:
@@ -203,8 +204,16 @@ class _Tree:
 
 
 class _Search:
-    def __init__(self, network: Network, property: Property, end: float, report: Progress):
-        self.network, self.property, self.end, self.report = network, property, end, report
+    def __init__(
+        self,
+        network: Network,
+        given: Network | AffineGraph,
+        property: Property,
+        end: float,
+        report: Progress,
+    ):
+        self.network, self.given, self.property = network, given, property
+        self.end, self.report = end, report
         self.n_boxes = 0
         self.groups = _groups(property)
 
@@ -257,7 +266,7 @@ class _Search:
         """The first of the points that breaks a case, where the checker agrees."""
         for i in np.flatnonzero(group.broken(self.network(points)))[:3]:
             document = proof_of_witness(self.network, self.property, points[i])
-            if check_proof(document, self.network).accepted:
+            if check_proof(document, self.given).accepted:
                 return "violated", "a point", points[i], document
         return None
 
@@ -281,7 +290,7 @@ class _Search:
         parts = [(g.cases, t.in_order()) for g, t in zip(self.groups, trees, strict=True)]
         document = proof_of_boxes(self.network, self.property, parts)
         self.report("checking the proof", 1.0)
-        if check_proof(document, self.network).accepted:
+        if check_proof(document, self.given).accepted:
             return "holds", how, None, document
         return None
 
@@ -301,12 +310,14 @@ class _Search:
         waiting = [_Boxes(*whole, None)]
         n_rounds = 0
         least = self._least(group)
+        widest = max(self.network.widths)
+        most = max(1, min(BATCH, ENTRIES // (2 * widest * widest)))
         decided = 0.0
         while waiting:
             if time.monotonic() > self.end:
                 return False
             n_rounds += 1
-            boxes = _next(waiting, n_rounds % 2 == 0)
+            boxes = _next(waiting, most, n_rounds % 2 == 0)
             found = linear_bounds(
                 self.network, boxes.low, boxes.high, group.A, group.b, boxes.ranges
             )
@@ -359,8 +370,8 @@ class _Boxes:
         return _Boxes(low, high, node, depth, ranges, self.slack)
 
 
-def _next(waiting: list[_Boxes], by_slack: bool) -> _Boxes:
-    """As many boxes as are bounded together; they leave the list.
+def _next(waiting: list[_Boxes], most: int, by_slack: bool) -> _Boxes:
+    """Boxes that are bounded together, at most so many; they leave the list.
 
     Those that came last, so that few wait; or those whose bound is lowest, where a point that
     breaks the property may lie.
@@ -368,12 +379,12 @@ def _next(waiting: list[_Boxes], by_slack: bool) -> _Boxes:
     if by_slack and len(waiting) < MOST_WAITING:
         waiting.append(waiting.pop(min(range(len(waiting)), key=lambda i: waiting[i].slack)))
     found = [waiting.pop()]
-    while waiting and sum(len(boxes.node) for boxes in found) < BATCH:
+    while waiting and sum(len(boxes.node) for boxes in found) < most:
         found.insert(0, waiting.pop())
     boxes = found[0] if len(found) == 1 else _joined(found)
-    if len(boxes.node) > BATCH:
-        waiting.append(boxes.kept(slice(None, -BATCH)))
-        boxes = boxes.kept(slice(-BATCH, None))
+    if len(boxes.node) > most:
+        waiting.append(boxes.kept(slice(None, -most)))
+        boxes = boxes.kept(slice(-most, None))
     return boxes
 
 
