@@ -57,7 +57,9 @@ def check_proof(document: Mapping[str, Any], network: Any) -> ProofCheck:
         if document["status"] == "violated":
             _check_point(layers, cases, document["evidence"])
             return ProofCheck(True, "accepted")
-        return ProofCheck(True, "accepted", _check_boxes(layers, cases, document["evidence"]))
+        with np.errstate(all="ignore"):  # what overflows is no number, and refused as a bound
+            n_leaves = _check_boxes(layers, cases, document["evidence"])
+        return ProofCheck(True, "accepted", n_leaves)
     except _Refused as refusal:
         return ProofCheck(False, str(refusal))
     except Exception as error:  # whatever is strange is refused
@@ -93,8 +95,12 @@ def _layers(network: Any) -> list[_Layer]:
         )
         if sigma.name not in (*BENDS, "hardtanh"):
             raise _Refused(f"the activation {sigma.name} is unknown here")
-        if not (np.isfinite(layer.W).all() and np.isfinite(layer.b).all()):
+        parts = layer.W, layer.b, np.array(layer.parameters, np.float64)
+        if not all(np.isfinite(part).all() for part in parts):
             raise _Refused("a parameter of the network is not finite")
+        d_in = len(found[-1].b) if found else layer.W.shape[-1]
+        if layer.b.ndim != 1 or layer.W.shape != (len(layer.b), d_in):
+            raise _Refused("the layers of the network do not fit together")
         found.append(layer)
     return found
 
@@ -126,12 +132,20 @@ def _read(document: Mapping[str, Any], network: Any) -> list[Case]:
 def _case(case: Any, d_in: int, d_out: int) -> Case:
     if type(case) is not dict or set(case) != {"low", "high", "A", "b"}:
         raise _Refused("a case of the proof does not have the right fields")
-    low, high, A, b = (np.array(case[name], np.float64) for name in ("low", "high", "A", "b"))
+    low, high, b = (_numbers(case[name]) for name in ("low", "high", "b"))
+    A = np.stack([_numbers(row) for row in case["A"]])
     if low.shape != (d_in,) or high.shape != (d_in,) or A.shape != (len(b), d_out) or not len(b):
         raise _Refused("a case of the proof does not have the sizes of the network")
     if not all(np.isfinite(part).all() for part in (low, high, A, b)) or (low > high).any():
         raise _Refused("a case of the proof has no box of finite numbers")
     return low, high, A, b
+
+
+def _numbers(values: Any) -> Float64[Array, " n"]:
+    """A list of floating-point numbers as it stands there: nothing is converted."""
+    if type(values) is not list or any(type(value) is not float for value in values):
+        raise _Refused("the proof has something else where floating-point numbers should be")
+    return np.array(values, np.float64)
 
 
 # ---- a point, in rational numbers
@@ -140,7 +154,7 @@ def _case(case: Any, d_in: int, d_out: int) -> Case:
 def _check_point(layers: Sequence[_Layer], cases: Sequence[Case], evidence: Any) -> None:
     if type(evidence) is not dict or set(evidence) != {"input"}:
         raise _Refused("the evidence does not have the fields of a point")
-    x = np.array(evidence["input"], np.float64)
+    x = _numbers(evidence["input"])
     if x.shape != (layers[0].W.shape[1],) or not np.isfinite(x).all():
         raise _Refused("the point does not have the inputs of the network")
     if sum(layer.W.size for layer in layers) > MOST_PRODUCTS:
@@ -456,7 +470,8 @@ class _Affine:
         below = positive * lines.below[:, None]
         above = negative * lines.above[:, None]
         products = _apply(np.abs(below) + np.abs(above), lines.most_z)
-        return _Affine(below + above, constant, lost + 2 * UNIT * products + TINY)
+        lost = lost + 2 * UNIT * products + _vanished(lines.most_z)
+        return _Affine(below + above, constant, lost)
 
     def before(self, layer: _Layer, most_h: Array) -> "_Affine":
         """From the pre-activations of a layer to what enters it, of which `most_h` is the size."""
@@ -464,9 +479,10 @@ class _Affine:
         flat = np.ascontiguousarray(self.rows).reshape(n * m, width)
         rows = (flat @ layer.W).reshape(n, m, layer.W.shape[1])
         constant = self.constant + (flat @ layer.b).reshape(n, m)
-        sizes = most_h @ np.abs(layer.W).T + np.abs(layer.b)
+        sizes = most_h @ np.abs(layer.W).T + np.abs(layer.b) + TINY
         size = _apply(np.abs(self.rows), sizes) + np.abs(self.constant)
-        return _Affine(rows, constant, self.lost + _gamma(width + 4) * size + TINY)
+        lost = self.lost + _gamma(width + 4) * size + _vanished(most_h)
+        return _Affine(rows, constant, lost)
 
     def least(self, low: Array, high: Array) -> Array:
         """The least value on the boxes, in exact arithmetic."""
@@ -480,6 +496,14 @@ class _Affine:
 
 def _apply(rows: Float64[Array, "n m width"], values: Float64[Array, "n width"]) -> Array:
     return np.matmul(rows, values[:, :, None])[..., 0]
+
+
+def _vanished(sizes: Float64[Array, "n width"]) -> Float64[Array, "n 1"]:
+    """More than underflow can take from a sum of such numbers by what it takes from their factors.
+
+    A factor that vanishes is small, but not its product with a number of 1e300.
+    """
+    return TINY * (1 + sizes.sum(axis=1, keepdims=True))
 
 
 def _gamma(n: int) -> float:

@@ -100,12 +100,13 @@ def check_property(
     chain = _chain(network, property)
     search = _Search(chain, property, time.monotonic() + budget, progress or (lambda *_: None))
     start = time.monotonic()
-    try:
-        found = search.point(seed) or search.proof()
-    except KeyboardInterrupt:
-        found = None
-    status, how, point, document = found or ("undecided", "splitting", None, None)
-    output = None if point is None else chain(point)
+    with np.errstate(all="ignore"):  # what overflows is no bound above 0, so shows nothing
+        try:
+            found = search.point(seed) or search.proof()
+        except KeyboardInterrupt:
+            found = None
+        status, how, point, document = found or ("undecided", "splitting", None, None)
+        output = None if point is None else chain(point)
     seconds = time.monotonic() - start
     return PropertyResult(status, how, search.n_boxes, seconds, point, output, document)
 
@@ -213,7 +214,8 @@ class _Search:
         """A random input, or one downhill from it, that breaks the property."""
         rng = np.random.default_rng(seed)
         for group in self.groups:
-            x = rng.uniform(group.low, group.high, (STARTS, len(group.low)))
+            share = rng.random((STARTS, len(group.low)))
+            x = np.clip(group.low * (1 - share) + group.high * share, group.low, group.high)
             found = self.broken(group, x) or self._downhill(group, x, group.low, group.high, BEST)
             if found is not None:
                 return found
