@@ -19,6 +19,7 @@ from ._options import (
 if TYPE_CHECKING:
     from ..diagnosis import InspectedLayer, Inspection
     from ..network import Loaded
+    from ..regions import Box
 
 
 def inspect(
@@ -63,12 +64,18 @@ def inspect(
 
     loaded = read(model, activation=activation, name=name, output=output, raw=raw, weights=weights)
     rows = None if data is None else _rows(loaded, data, target, drop)
-    where = Asked(box, None, None, None).domain(loaded.network.d_in, None) if box else None
-    found = inspect_network(loaded, rows, where)
+    found = inspect_network(loaded, rows, _box(box, loaded.network.d_in))
     if json:
         _print_json(found)
     else:
         _print(found)
+
+
+def _box(words: list[str] | None, d_in: int) -> "Box | None":
+    from ..regions import Box
+
+    domain = Asked(words, None, None, None).domain(d_in, None) if words else None
+    return domain if isinstance(domain, Box) else None
 
 
 def _rows(loaded: "Loaded", data: str, target: str | None, drop: list[str] | None) -> Any:
