@@ -363,6 +363,22 @@ def test_a_stored_tensor_without_entries_has_no_huge_axes(tmp_path):
             read(stored(made, tmp_path))
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "c = Pow(i, j) f = Cast<to=1>(c) y = Add(x, f)",  # integers to a negative power
+        "b = Less(i, j) c = Sub(b, b) f = Cast<to=1>(c) y = Add(x, f)",  # truth values subtracted
+        "c = Div(i, z) f = Cast<to=1>(c) y = Add(x, f)",  # integers divided by 0
+        "c = Neg(b) b = Less(i, j) f = Cast<to=1>(c) y = Add(x, f)",
+        "c = Where(i, j, i) s = Split<axis=0>(c) f = Range(s, s, s) y = Add(x, f)",
+    ],
+)
+def test_constants_that_cannot_be_computed(body, tmp_path):
+    arrays = {"i": np.array([2, 3]), "j": np.array([-1, 2]), "z": np.array([0])}
+    with pytest.raises(PellucidError):
+        read(stored(model(body, "float[1,2] x", "float y", **arrays), tmp_path))
+
+
 @pytest.mark.parametrize("kind", ["Identity", "Relu", "Add", "Transpose"])
 @pytest.mark.parametrize("size", [1, 1_000_000])
 def test_many_operators_do_not_take_long(kind, size, tmp_path):
