@@ -219,6 +219,7 @@ LINEAR = {
     ),
     "ReduceSum": case("y = ReduceSum<keepdims=0>(x, a)", "float[1,2,3] x", a=np.array([-1])),
     "ReduceMean of all": case("h = Gemm(x, W) y = ReduceMean(h)", opset=11),
+    "ReduceSum of an axis twice": case("y = ReduceSum(x, a)", a=np.array([1, 1, -1])),
     "ReduceSum of nothing": case("y = ReduceSum<noop_with_empty_axes=1>(x)"),
     "residual": case("h = Gemm(x, U) r = Relu(h) s = Gemm(r, U) y = Add(s, h)", U=normal(4, 4)),
     "dense block": case(
@@ -313,6 +314,11 @@ MOVING = {
         a=np.array(0),
         b=np.array(4),
         d=np.array(1),
+    ),
+    "Clip of constants": case(
+        "c = Clip(a, l) d = Clip(c) e = Relu(d) p = PRelu(e, l) y = Add(x, p)",
+        a=normal(4),
+        l=np.float32([0.3]).reshape(()),
     ),
     "Where of constants": case(
         "m = Less(c, o) w = Where(m, c, o) y = Add(x, w)", c=normal(4), o=np.zeros(1, "f4")

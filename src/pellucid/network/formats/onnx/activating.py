@@ -113,10 +113,10 @@ def clip(work: Work, op: Operator, inputs: Inputs) -> Value:
     """Clip to [min, max]; either may be missing."""
     value = required(inputs, 0)
     low, high = (_bound(work, op, inputs, i, name) for i, name in ((1, "min"), (2, "max")))
-    if isinstance(value, Constant):
-        return Constant(np.clip(value.array, low, high), value.name)
     if low is None and high is None:
         return value
+    if isinstance(value, Constant):
+        return Constant(np.clip(work.finite(value), low, high), value.name)
     if low is not None and high is not None:
         if low >= high:
             raise UnsupportedLayer(f"clips to [{low:g}, {high:g}], which leaves one number.")

@@ -93,8 +93,12 @@ def _formula(
 
 
 def _computed(operate: Callable, *arrays: Array) -> Array:
-    with np.errstate(all="ignore"):
-        return np.asarray(operate(*arrays))
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(operate(*arrays))
+    except (TypeError, ValueError):  # truth values subtracted, integers to a negative power
+        kinds = " and ".join(f"{array.dtype} {shape_text(array.shape)}" for array in arrays)
+        raise InvalidFile(f"cannot be computed of the constants {kinds}.") from None
 
 
 # ---- the four of them
@@ -150,7 +154,7 @@ def negative(work: Work, op: Operator, inputs: Inputs) -> Value:
     """Neg."""
     value = required(inputs, 0)
     if isinstance(value, Constant):
-        return Constant(-value.array, value.name)
+        return Constant(_computed(np.negative, value.array), value.name)
 
     def negated() -> Affine:
         z = work.affine(value)
@@ -195,9 +199,7 @@ def step(function: Callable[[Array], Array], work: Work, op: Operator, inputs: I
     def refuse() -> Affine:
         raise UnsupportedLayer(f"{kind} of a value that depends on the inputs is no activation.")
 
-    result = composed(function, argument(value), affine=refuse)
-    assert result is not None  # one argument has one root
-    return result
+    return composed(function, argument(value), affine=refuse) or refuse()
 
 
 def _of_head(op: Operator, head: Head) -> Head:
@@ -314,11 +316,7 @@ def on_constants(work: Work, op: Operator, inputs: Inputs) -> Value:
     arrays = [value.array for value in values if isinstance(value, Constant)]
     shape = common_shape(*(array.shape for array in arrays))
     work.spend_shape(shape)
-    try:
-        return Constant(_computed(_ON_CONSTANTS[op.kind], *arrays), f"a {op.kind} of constants")
-    except (TypeError, ValueError):
-        shapes = " and ".join(shape_text(array.shape) for array in arrays)
-        raise InvalidFile(f"cannot be computed of constants of the shapes {shapes}.") from None
+    return Constant(_computed(_ON_CONSTANTS[op.kind], *arrays), f"a {op.kind} of constants")
 
 
 ARITHMETIC: dict[str, Callable[[Work, Operator, Inputs], Value]] = {

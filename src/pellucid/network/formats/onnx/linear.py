@@ -272,7 +272,7 @@ def reduction(work: Work, op: Operator, inputs: Inputs) -> Value:
         if op.get("noop_with_empty_axes", 0):
             return value
         axes = list(range(rank))
-    axes = sorted(axis_of(axis, rank) for axis in axes)
+    axes = sorted({axis_of(axis, rank) for axis in axes})
     is_mean, keep = op.kind == "ReduceMean", bool(op.get("keepdims", 1))
     if isinstance(value, Constant):
         operate = np.mean if is_mean else np.sum

@@ -18,7 +18,7 @@ from .operators import Operator, read_attributes
 from .shaping import SHAPING
 from .tensors import MOST_AXES, Store
 from .values import Constant, Formula, Head, Value
-from .work import FREE_ENTRIES, RowsMixed, Work
+from .work import RowsMixed, Work
 
 OPERATORS: dict[str, Callable[[Work, Operator, Sequence[Value | None]], Any]] = {
     **SHAPING,
@@ -254,7 +254,8 @@ class _Model:
         rows: int | None,
     ) -> Loaded:
         """Apply the operators in order, and build the network of what comes out."""
-        work = Work(FREE_ENTRIES + self.size + self.store.external_bytes, rows)
+        work = Work(rows)
+        work.grant(self.size)
         work.has_open_batch = any(map(_has_open_batch, self.graph.input))
         values: dict[str, Value] = {}
         self._place_inputs(work, inputs, values, outputs, order)
@@ -305,13 +306,16 @@ class _Model:
         try:
             self._check_kind(op, node.domain)
             op.attributes.update(read_attributes(node, self.store))
+            before = self.store.external_bytes
             given = [self._value(values, name) if name else None for name in node.input]
+            work.grant(self.store.external_bytes - before)
             results = OPERATORS[op.kind](work, op, given)
+            results = results if isinstance(results, tuple) else (results,)
+            work.visit(value.shape for value in (*given, *results) if value is not None)
         except (InvalidFile, UnsupportedLayer) as error:
             text = str(error)
             between = ": " if text.startswith(("the ", "its ")) else " "
             raise type(error)(f"{op.place}{between}{text}") from None
-        results = results if isinstance(results, tuple) else (results,)
         if any(op.outputs[len(results) :]):
             raise UnsupportedLayer(f"{op.place} is read for more than its first output.")
         if work.rows is not None:

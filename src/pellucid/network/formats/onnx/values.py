@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from ...._errors import UnsupportedLayer
 from ...._shapes import Array
 from ...activations import ACTIVATIONS, Activation
 from .maps import Affine
@@ -91,14 +90,15 @@ def argument(value: Affine | Formula) -> Formula:
 def composed(
     function: Callable[..., Array], *parts: Formula | float, affine: Callable[[], Affine] | None
 ) -> Formula | None:
-    """A function of several formulas and numbers; None where the formulas have not one root."""
+    """A function of several formulas and numbers.
+
+    None where the formulas have not one root, or the result would be longer than any activation.
+    """
     formulas = [part for part in parts if isinstance(part, Formula)]
     root = formulas[0].root
-    if any(part.root is not root for part in formulas):
-        return None
     steps = 1 + sum(part.steps for part in formulas)
-    if steps > MOST_STEPS:
-        raise UnsupportedLayer(f"is part of a formula of more than {MOST_STEPS} steps.")
+    if steps > MOST_STEPS or any(part.root is not root for part in formulas):
+        return None
 
     def of_root(x: Array) -> Array:
         values = (part.function(x) if isinstance(part, Formula) else part for part in parts)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...._errors import InvalidFile
 
-MOST_PARTS = 500_000  # of all messages and fields; a network of 1,000 layers has 30,000
+MOST_PARTS = 120_000  # of all messages and fields; a network of 1,000 layers has 30,000
 MOST_DEPTH = 30
 
 GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9  # numbers of the fields on the way to a tensor's numbers

@@ -13,6 +13,8 @@ from .maps import Affine, Matrix, Rows, Sparse, is_light, n_entries
 from .values import Constant, Formula, Head, Value, recognized
 
 FREE_ENTRIES = 2**24  # numbers that any file may make the reader compute
+FREE_VISITS = 2**27  # entries of all tensors that the operators of a model read and give
+ENTRIES_PER_BYTE, VISITS_PER_BYTE = 2, 16  # more of both for each byte of the file
 PER_INPUT = 16  # numbers that an input counts for, since all that follows has its size
 
 
@@ -33,13 +35,15 @@ class Layer:
 
 @dataclass(eq=False)
 class Work:
-    """Reads one model: `left` is the number of entries that may still be computed.
+    """Reads one model: `left` is the number of entries that may still be computed, `visits_left`
+    that of entries that operators may still read or give. Larger files are granted more.
 
     `rows` is the number of rows of a batch of fixed size, where the rows are read one by one.
     """
 
-    left: int
     rows: int | None = None
+    left: int = FREE_ENTRIES
+    visits_left: int = FREE_VISITS
     has_open_batch: bool = False  # the first axis of some input has no fixed size
     inputs: list[tuple[str, int]] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
@@ -47,14 +51,25 @@ class Work:
     checked: set[int] = field(default_factory=set)
     checked_arrays: list[Array] = field(default_factory=list)
 
+    def grant(self, n_bytes: int) -> None:
+        """Account for bytes of the file that were read: there is more to compute."""
+        self.left += ENTRIES_PER_BYTE * n_bytes
+        self.visits_left += VISITS_PER_BYTE * n_bytes
+
     def spend(self, entries: int) -> None:
         """Account for numbers that are about to be computed; `InvalidFile` where it is too much."""
         if entries > self.left:
             raise InvalidFile(
                 f"needs {entries:,} numbers more; a network may take {FREE_ENTRIES:,} numbers "
-                f"and as many as its file has bytes."
+                f"and {ENTRIES_PER_BYTE} for each byte of its file."
             )
         self.left -= int(entries)
+
+    def visit(self, shapes: Iterable[tuple[int, ...]]) -> None:
+        """Account for the time of an operator with tensors of these shapes."""
+        self.visits_left -= sum(math.prod(shape) for shape in shapes)
+        if self.visits_left < 0:
+            raise InvalidFile("is one operator too many: all of them together take too long.")
 
     def spend_shape(self, shape: Iterable[int]) -> None:
         """Account for a tensor; an axis without entries counts as one with a single one."""
