@@ -28,7 +28,7 @@ def promised_items(page: Path) -> list[str]:
 def public_call_exists(call: str) -> bool:
     """Whether `pellucid.name` or `pellucid.name.name` can be reached, or the CLI has the verb."""
     if call.startswith("pellucid "):
-        return (ROOT / "src/pellucid/cli" / f"{call.split()[1]}.py").exists()
+        return (ROOT / "src/pellucid/cli" / f"{call.split()[1].replace('-', '_')}.py").exists()
     head, *rest = call.split(".")
     found = importlib.import_module(head)
     for name in rest:

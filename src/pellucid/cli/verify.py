@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._errors import InvalidFile, InvalidInput
+from . import _options as o
 
 if TYPE_CHECKING:
     from ..datasets import Table
@@ -35,6 +36,8 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    activation: o.NetworkActivation = None,
+    name: o.NetworkName = None,
 ) -> int:
     """Check a certificate of `pellucid diagnose` again, with other algorithms and from the data.
 
@@ -45,11 +48,12 @@ def verify(
     Example: pellucid verify certificate.json table.csv
     """
     from ..diagnosis import read_certificate, verify_certificate
+    from ..network import load
     from ._console import visible
 
     document = read_certificate(certificate)
     if document.get("format") == "pellucid property proof":
-        return _check_proof(document, data)
+        return _verify_proof(document, load(data, activation=activation, name=name), property)
     if property is not None:
         raise InvalidInput("--property goes with a proof of check-property, and this is none.")
     table = _table(document, data, certificate)
@@ -58,13 +62,12 @@ def verify(
     return ACCEPTED if answer.accepted else REFUSED
 
 
-def _check_proof(document: dict[str, Any], model: str) -> int:
+def _verify_proof(document: dict[str, Any], network: Any, property: Path | None) -> int:
     """Check a proof of a property with the network that it is about."""
-    from ..network import load
     from ..properties import check_proof
     from ._console import visible
 
-    answer = check_proof(document, load(model))
+    answer = check_proof(document, network)
     reason = answer.reason
     if answer.accepted and property is not None and not _is_about(document, property):
         reason = f"the proof is about other cases than those of {property}"
