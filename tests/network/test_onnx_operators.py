@@ -511,6 +511,7 @@ def test_rows_that_belong_together_are_all_inputs(body, n, tmp_path):
         ("g = Greater(x, edge) t = Tanh(x) y = Where(g, x, t)", "is none of the activations"),
         ("h = Tanh(x) g = Greater(h, edge) y = Where(g, x, nil)", "which may jump"),
         ("h = MatMul(x, V) g = Greater(x, edge) y = Where(g, x, h)", "no activation"),
+        ("g = Greater(x, edge) n = Neg(g) y = MatMul(n, W)", "is none of the activations"),
         ("g = Greater(x, edge) f = Cast<to=1>(g) y = Mul(x, f)", "is none of the activations"),
         ("h = Softplus(x) t = Tanh(h) y = Mul(x, t)", "that the Mul that gives 'y' ends is none"),
         ("s = Shape(x) y = Cast<to=1>(s)", "depends on no input"),

@@ -256,7 +256,8 @@ def compare(work: Work, op: Operator, inputs: Inputs) -> Value:
     def refuse() -> Affine:
         raise UnsupportedLayer("compares values that depend on the inputs, which may jump.")
 
-    result = composed(_ON_CONSTANTS[op.kind], *parts, affine=refuse)
+    operate = _ON_CONSTANTS[op.kind]
+    result = composed(lambda u, v: np.where(operate(u, v), 1.0, 0.0), *parts, affine=refuse)
     if result is None or end == offset:
         return refuse()
     result.breaks |= {(number - offset) / (end - offset)}
