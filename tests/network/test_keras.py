@@ -162,9 +162,20 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_gives_what_its_layers_compute(name, form, tmp_path):
     layers = MODELS[name]
-    net = load(form(tmp_path / "a.keras", sequential(layers), layers))
+    loaded = read(form(tmp_path / "a.keras", sequential(layers), layers))
+    net = loaded.network
     np.testing.assert_allclose(net.astype("float64")(X), run(layers, X), rtol=2e-5, atol=2e-5)
-    assert net.dtype == np.float32
+    assert net.dtype == (np.float64 if loaded.folded else np.float32)
+
+
+def test_a_shift_of_many_deviations_is_folded_without_loss(tmp_path):
+    layers = [
+        layer("Normalization", [[1e5, -1e5, 1e5, 1e5]], [[1.0, 2.0, 3.0, 4.0]], 7.0),
+        layer("Dense", RNG.normal(size=(4, 3)), np.zeros(3), activation="tanh"),
+    ]
+    net = load(as_keras(tmp_path / "a.keras", sequential(layers), layers))
+    x = np.array([1e5, -1e5, 1e5, 1e5]) + X
+    np.testing.assert_allclose(net(x), run(layers, x), rtol=1e-5, atol=1e-6)
 
 
 def test_what_was_folded_is_named(tmp_path):

@@ -30,8 +30,8 @@ class _Affine:
 class Chain:
     """Steps from the input to the output, in the order in which they are given.
 
-    Products are computed in float64; the network has float32 parameters if every array that was
-    given was float32, and what was folded is then rounded once.
+    Products are computed in float64. The network has float32 parameters if every array that was
+    given was float32 and nothing was folded: rounded, a shift of many deviations would be lost.
     """
 
     width: int | None = None
@@ -108,9 +108,10 @@ class Chain:
         if not self._open.is_empty() or not self._activations:
             self._close(Activation("identity"), "the end")
         assert not self._dtypes or self._weights
+        plain = self._dtypes == {np.dtype(np.float32)} and not self.folded
         return Network(
             self._weights, self._biases, self._activations[:-1], self._activations[-1]
-        ).astype(np.float32 if self._dtypes == {np.dtype(np.float32)} else np.float64)
+        ).astype(np.float32 if plain else np.float64)
 
     def _close(self, sigma: Activation, where: str) -> None:
         if self.width is None:
