@@ -14,6 +14,9 @@ from properties.networks import HALVINGS, exact_outputs, half, least_values, pro
 
 from pellucid import Network
 from pellucid.properties import Case, Property, check_proof, check_property, checker
+from pellucid.properties.checker import bounds as bounds_module
+from pellucid.properties.checker import document as document_module
+from pellucid.properties.checker import point as point_module
 from pellucid.properties.proof import proof_of_boxes, proof_of_witness
 
 # ---- bounds
@@ -21,14 +24,14 @@ from pellucid.properties.proof import proof_of_boxes, proof_of_witness
 
 def bounds(network, low, high, A, b, halvings=()):
     """What the checker finds for A y - b by lines and by intervals, after halvings of the box."""
-    layers, known = checker._layers(network), ()
+    layers, known = document_module.layers_of(network), ()
     with np.errstate(all="ignore"):
         for halving in (None, *halvings):
             low, high = half(low, high, *halving) if halving else (low, high)
-            around = checker._ranges(layers, low[None], high[None], known)
+            around = bounds_module.ranges_of(layers, low[None], high[None], known)
             known = tuple(lines.z for lines in around)
-        by_lines = checker._lower_bounds(layers, around, low[None], high[None], A, b)
-        by_intervals = checker._by_intervals(layers, low[None], high[None], A, b)
+        by_lines = bounds_module.lower_bounds(layers, around, low[None], high[None], A, b)
+        by_intervals = bounds_module.by_intervals(layers, low[None], high[None], A, b)
     return by_lines[0], by_intervals[0]
 
 
@@ -329,7 +332,7 @@ def assert_refused(document, monkeypatch):
     try:
         document["seal"] = checker.seal_of(document)
     except ValueError:  # NaN has no JSON, so no seal
-        monkeypatch.setattr(checker, "seal_of", lambda document: document["seal"])
+        monkeypatch.setattr(document_module, "seal_of", lambda document: document["seal"])
     check = check_proof(document, NETWORK)
     assert not check.accepted, check
     assert "seal" not in check.reason
@@ -483,5 +486,5 @@ def test_halvings_of_a_box_with_ends_that_are_neighbours_or_far_apart_stay_insid
 
 
 def test_a_large_network_is_not_evaluated_in_rational_numbers(violated, monkeypatch):
-    monkeypatch.setattr(checker, "MOST_PRODUCTS", 10)
+    monkeypatch.setattr(point_module, "MOST_PRODUCTS", 10)
     assert "too large" in check_proof(violated, NETWORK).reason

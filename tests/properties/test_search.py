@@ -21,8 +21,8 @@ from pellucid import (
 )
 from pellucid.network import Node
 from pellucid.properties import Case, ProofCheck, Property, check_proof, check_property
-from pellucid.properties import checker as checker_module
 from pellucid.properties import search as search_module
+from pellucid.properties.checker import boxes as boxes_module
 from pellucid.properties.proof import proof_of_boxes
 
 SQUARE = ([-1.0, -1.0], [1.0, 1.0])
@@ -365,7 +365,7 @@ def test_fewer_boxes_together_change_no_answer(entries, monkeypatch):
     property = Property([Case(*SQUARE, [[1, 0]], [extremes(net, 0)[0] - 0.05])])
     found = check_property(net, property)
     monkeypatch.setattr(search_module, "ENTRIES", entries)
-    monkeypatch.setattr(checker_module, "ENTRIES", entries)
+    monkeypatch.setattr(boxes_module, "ENTRIES", entries)
     fewer = check_property(net, property)
     assert (fewer.status, fewer.n_boxes) == ("holds", found.n_boxes)
     assert fewer.proof == found.proof
