@@ -205,7 +205,7 @@ def _shows(
             loss = sum(t.float().square().sum() for t in _outputs(twin, batch) if t.requires_grad)
         assert isinstance(loss, torch.Tensor)
         loss.backward()
-    except Exception:  # somebody's model may refuse a copy or a second call in its own way
+    except Exception:  # somebody's model may refuse a copy or a second call: then nothing is shown
         return False
     gradient = dict(twin.named_parameters())[probe].grad if probe else None
     return gradient is not None and not is_finite(gradient)

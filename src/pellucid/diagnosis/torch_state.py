@@ -170,3 +170,26 @@ def _cuda_devices() -> list[int]:
 
 _USUAL = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 _all_norms: Any = vars(torch)["_foreach_norm"]  # one call for all, as torch's optimizers make
+
+
+class Guard:
+    """What fails inside is told to `fails`, and ends there.
+
+    A watch works with somebody's own tensors and modules, which may raise anything; that must not
+    end their training.
+    """
+
+    __slots__ = ("_fails",)
+
+    def __init__(self, fails: Callable[[Exception], object]):
+        self._fails = fails
+
+    def __enter__(self) -> None:
+        """Nothing is begun."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        """Keep what went wrong from going on; Ctrl-C does."""
+        if not isinstance(error, Exception):
+            return False
+        self._fails(error)
+        return True

@@ -19,6 +19,7 @@ from torch.nn.modules.module import (
 )
 
 from .torch_batches import is_compiled
+from .torch_state import Guard
 
 FLAT = 0.01
 """A slope below this share of the steepest counts as saturated."""
@@ -83,7 +84,7 @@ class UnitsSeen:
 
     def __init__(self, model: nn.Module, failed: Callable[[Exception], None]):
         self._names = {id(m): name for name, m in model.named_modules()}
-        self._failed = failed
+        self._guard = Guard(failed)
         self._is_compiled = any(map(is_compiled, model.modules()))
         self._handles: list[Any] = []
         self._seen: dict[str, Units] = {}
@@ -119,20 +120,16 @@ class UnitsSeen:
     def _leaves(self, module: nn.Module, _: Any, output: Any) -> None:
         if _is_compiling() or id(module) not in self._names:
             return
-        try:
+        with self._guard:
             self._note_output(module, output)
-        except Exception as error:  # of somebody's own tensors
-            self._failed(error)
 
     def _enters(self, module: nn.Module, arguments: tuple[Any, ...]) -> None:
         if _is_compiling() or not isinstance(module, nn.Linear):
             return
         if id(module) not in self._names or not arguments:
             return
-        try:
+        with self._guard:
             self._note_units(arguments[0])
-        except Exception as error:  # of somebody's own tensors
-            self._failed(error)
 
     def _note_output(self, module: nn.Module, output: Any) -> None:
         node = getattr(output, "grad_fn", None)

@@ -24,7 +24,7 @@ from .torch_nonfinite import (
     told,
 )
 from .torch_pace import Pace
-from .torch_state import is_finite, not_finite
+from .torch_state import Guard, is_finite, not_finite
 from .torch_units import Lasting, Units, UnitsSeen
 
 INTERVAL = 200
@@ -78,6 +78,7 @@ class Watch:
         self._finite = 1  # before this update, all parameters were seen to be finite
         self._clean = 0  # the last step whose gradient was seen, and was finite
         self._clean_of: nn.Parameter | None = None  # that parameter's
+        self._guard = Guard(self._fails)
         self._units = UnitsSeen(model, self._fails)
         self._units_now: dict[str, Units] = {}
         self._units_of: dict[str, Lasting] = {}
@@ -116,11 +117,10 @@ class Watch:
             handle.remove()
         self._handles = []
         try:
-            self._take_after_away()
-            if self.first_nonfinite is None:
-                self.first_nonfinite = self._at_the_end(error)
-        except Exception as failure:  # of somebody's own tensors or modules
-            self._fails(failure)
+            with self._guard:
+                self._take_after_away()
+                if self.first_nonfinite is None:
+                    self.first_nonfinite = self._at_the_end(error)
         finally:
             self._batches.end()
         self.measurements = tuple(self._layers.rows)
@@ -170,7 +170,7 @@ class Watch:
                     return None
             self._step = step
             return None if self._failure else self._look_closer(args, kwargs)
-        except Exception as error:  # of somebody's own tensors or modules
+        except Exception as error:  # as `Guard` does, whose calls would cost every look more
             self._fails(error)
             return None
         finally:
@@ -220,13 +220,11 @@ class Watch:
 
     def _gradient_so_far(self) -> float:
         """That gradient amid a step; in one that will not be looked at, 1 for any that is there."""
-        try:
+        with self._guard:
             if self._batches.step >= self._next_look:
                 return self._probed()
             return 0.0 if self._probe is None or self._probe.grad is None else 1.0
-        except Exception as error:  # of somebody's own tensors
-            self._fails(error)
-            return math.nan
+        return math.nan
 
     def _is_spoiled(self) -> bool:
         """Whether the gradient of one parameter near the output is not finite."""
@@ -275,10 +273,8 @@ class Watch:
         def looked_at() -> Any:
             value = closure()
             if not self._failure:
-                try:
+                with self._guard:
                     self._look_at_evaluation(before, last)
-                except Exception as error:  # of somebody's own tensors or modules
-                    self._fails(error)
             return value
 
         if len(args) > 1:
@@ -328,15 +324,13 @@ class Watch:
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self._step != self.steps or self._step % self.interval or self._failure:
             return
-        try:
+        with self._guard:
             if self._layers.after(self._step, self._units_now):
                 self._finite = self._step
             elif self.first_nonfinite is None:
                 self.first_nonfinite = self._in_an_update()
             self._trained = list(self._layers.trained_lately.values())
             self._choose_probe()
-        except Exception as error:  # of somebody's own tensors or modules
-            self._fails(error)
 
     def _take_after_away(self) -> None:
         """Not amid the hooks of `step` that it is one of: others may be there, too."""
@@ -388,11 +382,9 @@ class Watch:
             )
 
     def _spoiled_now(self) -> set[str]:
-        try:
+        with self._guard:
             return set(not_finite(self._layers.trained_lately))
-        except Exception as error:  # of somebody's own tensors
-            self._fails(error)
-            return set()
+        return set()
 
     def _trained_at_start(self) -> dict[str, nn.Parameter]:
         """The parameters that are trained and were finite before the first step."""
