@@ -104,7 +104,17 @@ def _print(found: "Inspection") -> None:
 
     for line in _about(found):
         typer.echo(visible(line))
-    header = ["layer", "activation", "inputs", "units", "parameters", "weights", "mean", "sd", "0"]
+    header = [
+        "layer",
+        "activation",
+        "inputs",
+        "units",
+        "parameters",
+        "weights",
+        "mean",
+        "sd",
+        "zeros",
+    ]
     print_table(console(160), header, map(_row, found.layers), right_from=2)
     for layer in found.layers:
         for line in _units(layer):

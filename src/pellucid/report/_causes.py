@@ -3,6 +3,7 @@
 import shlex
 
 from ..diagnosis.verdict import BOUNDED, Verdict
+from ..diagnosis.wording import at_least
 from . import _figures, words
 from ._html import Html, el, join, section, table
 
@@ -67,7 +68,12 @@ def _floors(verdict: Verdict) -> Html | None:
     certificate = verdict.certificate or {"kind": "witness"}
     kind = verdict.floors[0].kind if certificate["kind"] == "witness" else certificate["kind"]
     rows = [
-        (f.kind, words.loss(f.value), "accepted" if proved and f.kind == kind else "", f.sentence)
+        (
+            f.kind,
+            at_least(f.value).removesuffix(" nats"),
+            "accepted" if proved and f.kind == kind else "",
+            f.sentence,
+        )
         for f in verdict.floors
     ]
     header = ("bound", "no training loss below (nats)", "checker", "why")

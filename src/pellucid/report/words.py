@@ -25,7 +25,7 @@ MEANING_OF_KIND = {
     "them.",
     "capacity failure": "No run of this architecture came close, and larger networks did.",
     "overfitting": "The network does well on its training rows and worse on rows it never saw.",
-    "data limit": "Nothing that was tried, network or not, predicts the target much better.",
+    "data limit": "The columns do not say more about the target, whatever the model.",
     "data error": "Something is wrong with the table itself: its columns, its rows or its target.",
     "wrong loss or output": "The loss or the output layer cannot give what the target asks for.",
     "unstable training": "Runs of the same recipe diverge, or end far apart, from seed to seed.",
@@ -42,7 +42,7 @@ NEXT_STEP = {
     "overfitting": "Use more rows, a smaller network, weight decay or fewer steps, and judge each "
     "of them on held-out rows.",
     "data limit": "A larger network will not help. Look for columns that say more about the "
-    "target, for more rows, and for errors in the target.",
+    "target, for more rows, and for errors in the target: rows that contradict each other.",
     "data error": "Mend the table first, then diagnose again: what was found in it is below.",
     "wrong loss or output": "Change the output layer or the loss as said below, then diagnose "
     "again; more units or other rates will not help.",
