@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from own_code import CE, MSE, OwnCode, adam, mlp, parabola, sgd, two_squares, xor_many
 
-from pellucid.diagnosis.torch_objective import objective_of
+from pellucid.diagnosis.torch_objective import _Fit, _is_common, objective_of
 from pellucid.diagnosis.torch_spy import spying
 from pellucid.diagnosis.torch_steps import MOST_LOOKS, Rows
 
@@ -420,3 +420,20 @@ def test_rows_are_found_by_their_bytes():
     assert rows.find(torch.tensor([[3.0, 4.0], [1.0, 2.0], [5.0, 6.0]])) == (1, -1, -1)
     assert rows.find(X) == (-1, 1, -1)
     assert rows.first(X[:0]) == []
+
+
+@pytest.mark.parametrize(
+    ("norm", "factor", "same"),
+    [
+        (1.0, 1.0, True),
+        (2.0, 2.0, False),  # neither the usual length nor a shorter one
+        (3.0, 0.4, True),  # clipped to the largest length
+        (3.0, -0.4, False),  # as long, and the other way
+        (0.5, -0.4, False),
+    ],
+)
+def test_a_clipped_gradient_is_shorter_and_never_turned_round(norm, factor, same):
+    def fit(norm, factor):
+        return _Fit(1, 10, 1.0, norm, norm / abs(factor), 0.0, factor, 0.0)
+
+    assert _is_common([fit(1.0, 1.0), fit(3.0, 0.9), fit(norm, factor)], 0) is same

@@ -248,6 +248,8 @@ def _disagreement(fits: Sequence[_Fit], penalised: bool) -> str:
 
 def _is_common(fits: Sequence[_Fit], power: int) -> bool:
     """Whether one positive number times rows**power is every factor; less than that if clipped."""
+    if any(fit.factor <= 0 for fit in fits):
+        return False
     largest = max(fit.norm for fit in fits)
     low, high = 0.0, math.inf
     for fit in fits:
