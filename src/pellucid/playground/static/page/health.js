@@ -31,7 +31,7 @@ export function judgeLayer(z, values, width, activation, layer) {
   const n = z.length / width;
   const judged = Array.from({ length: width }, (_, k) => judge(column(z, width, k), column(values, width, k), activation, layer));
   for (let k = 1; k < width; k++) {
-    if (judged[k].verdict === "dead" || judged[k].verdict === "constant") continue;
+    if (judged[k].verdict !== "well" && judged[k].verdict !== "always on") continue;
     for (let j = 0; j < k; j++) {
       const factor = proportion(column(values, width, k), column(values, width, j));
       if (factor === null) continue;
