@@ -24,7 +24,8 @@ export class LineView {
     context.fillStyle = palette.dark ? "#1c2025" : "#ffffff";
     context.fillRect(0, 0, size, size);
     const c = /** @type {CanvasRenderingContext2D} */ (lines.getContext("2d"));
-    c.setTransform(2, 0, 0, 2, 0, 0);
+    const dense = lines.width / size;
+    c.setTransform(dense, 0, 0, dense, 0, 0);
     c.clearRect(0, 0, size, size);
     const { units } = fields;
     const w = plane.window();

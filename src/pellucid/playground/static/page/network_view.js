@@ -16,6 +16,7 @@ import { MOST_LAYERS, MOST_UNITS } from "./state.js";
 /** @typedef {{button: HTMLButtonElement, canvas: HTMLCanvasElement, context: CanvasRenderingContext2D, glyph: HTMLElement, layer: number, unit: number}} Tile */
 
 const MOST_EDGES = 700;
+const OFTEN = 80; // milliseconds between two drawings while training runs
 
 export class NetworkView {
   /** @type {Tile[][]} */
@@ -44,8 +45,8 @@ export class NetworkView {
       this.scroller,
       this.tip,
     );
-    const draw = app.frames.once(() => this.draw());
-    app.events.on("snapshot", app.frames.once(() => this.drawEdges()));
+    const draw = app.frames.once(() => this.draw(), OFTEN);
+    app.events.on("snapshot", app.frames.once(() => this.drawEdges(), OFTEN));
     app.events.on("fields", draw);
     app.events.on("theme", () => (draw(), this.drawEdges()));
     app.events.on("state", () => this.build());

@@ -42,6 +42,20 @@ function banded(scale, t, discretise) {
  * @param {Scale} scale @param {Palette} palette @param {boolean} discretise
  */
 function lookup(scale, palette, discretise) {
+  const { kind, low, high } = scale;
+  if (memo && memo.palette === palette && memo.discretise === discretise && memo.kind === kind && memo.low === low && memo.high === high) {
+    return memo.colour;
+  }
+  const colour = makeLookup(scale, palette, discretise);
+  memo = { palette, discretise, kind, low, high, colour };
+  return colour;
+}
+
+/** The table of the last picture: the next one mostly needs the same. @type {{palette: Palette, discretise: boolean, kind: string, low: number, high: number, colour: (v: number) => number} | null} */
+let memo = null;
+
+/** @param {Scale} scale @param {Palette} palette @param {boolean} discretise */
+function makeLookup(scale, palette, discretise) {
   const reach = scale.kind === "sign" ? 8 : scale.high - scale.low || 2;
   const middle = scale.kind === "sign" ? 0 : (scale.low + scale.high) / 2;
   const size = 1024;

@@ -126,7 +126,7 @@ export class WorkedView {
     const z = work.z[l];
     const name = `z${l + 1}`;
     const rows = indices(z.length).map((k) => {
-      const terms = indices(before.length, MOST_TERMS).map((j) => `${factor(W.at(k, j))}·${factor(before[j])}`);
+      const terms = indices(before.length, MOST_TERMS).map((j) => `${factor(W.at(k, j))}·${factor(l === 0 ? tidy(before[j]) : before[j])}`);
       const more = before.length > MOST_TERMS ? ` + … ${before.length - MOST_TERMS} more` : "";
       return this.#line(`${name}[${k}] = ${terms.join(" + ")}${more} + ${factor(W.bias(k))} = ${decimal(z[k])}`,
         { edges: Array.from(before, (_, j) => /** @type {[number, number, number]} */ ([l, k, j])), units: [[l, k]] });
