@@ -116,12 +116,12 @@ export class CompareView {
     const { low, high } = this.fields.window();
     const size = 100;
     const rows = inputRows(this.fields.lift(gridPoints(low, high, size)), this.app.state(), problem);
-    const { logits } = await this.app.engine.forward(run.parameters, rows, { net: job });
+    const grid = await this.app.engine.forward(run.parameters, rows, { net: job });
     const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     const image = c.createImageData(SIZE, SIZE);
     const scale = scaleOf(job.likelihood, problem, job.widths.at(-1) ?? 1);
     const shades = new Shades(SIZE, SIZE);
-    shades.fromGrid(logits, size, scale);
+    shades.fromGrid(grid, size, scale);
     shades.paint(scale, this.theme.current, false, new Uint32Array(image.data.buffer));
     c.putImageData(image, 0, 0);
     return canvas;

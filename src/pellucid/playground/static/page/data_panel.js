@@ -86,7 +86,7 @@ export class DataPanel {
       const problem = makeProblem(state, this.app.sources);
       const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
       c.clearRect(0, 0, SIZE, SIZE);
-      const scale = /** @type {const} */ ({ kind: "value", outputs: 1, output: 0, low: problem.yLow, high: problem.yHigh });
+      const scale = /** @type {const} */ ({ kind: "value", outputs: 1, output: 0, low: problem.yLow, high: problem.yHigh, fromMean: false });
       const [x0, x1] = [problem.low[0], problem.high[0]];
       const [y0, y1] = problem.d > 1 ? [problem.low[1], problem.high[1]] : [problem.yLow - 0.3, problem.yHigh + 0.3];
       for (let i = 0; i < problem.n; i++) {

@@ -61,7 +61,7 @@ export class NetworkView {
     const state = app.state();
     const widths = app.widths();
     const room = this.scroller.clientWidth - 4;
-    const shape = JSON.stringify([widths, state.features, state.hidden, room > 0 && force ? room : this.room, app.problem.columns]);
+    const shape = JSON.stringify([widths, state.features, state.hidden, room > 0 && force ? room : this.room, app.problem.columns, app.likelihood()]);
     if (room > 0) this.room = room;
     if (shape === this.#shape || room <= 0) return;
     this.#shape = shape;
@@ -191,8 +191,9 @@ export class NetworkView {
   /** @param {import("./network_layout.js").NetworkLayout} plan */
   #inputs(plan) {
     const names = this.app.features();
+    const own = usedFeatures(this.app.state(), this.app.problem) === null;
     return names.map((name, j) => {
-      const label = name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
+      const label = !own && name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
       const box = h("div", { class: "input", title: name }, label);
       place(box, plan.columns[0][j], plan.tile);
       return box;

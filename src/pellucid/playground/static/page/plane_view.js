@@ -95,8 +95,8 @@ export class PlaneView {
     const { grid } = this.fields;
     const outputs = this.app.widths().at(-1) ?? 1;
     const scale = this.scale();
-    if (regions && regions.outputs === outputs) this.shades.fromRegions(this.ids, regions, scale, this.window());
-    else if (grid && grid.logits.length === grid.size ** 2 * outputs) this.shades.fromGrid(grid.logits, grid.size, scale);
+    if (regions && regions.outputs === outputs && !scale.fromMean) this.shades.fromRegions(this.ids, regions, scale, this.window());
+    else if (grid && grid.logits.length === grid.size ** 2 * outputs) this.shades.fromGrid(grid, grid.size, scale);
     else return;
     const { colour, discretise } = this.app.state().view;
     this.shades.paint(scale, this.theme.current, discretise || colour === "class", this.pixels);
