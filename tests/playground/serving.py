@@ -90,5 +90,4 @@ def served(folder: Path, *arguments: str):
         yield Served(address.port, parse_qs(address.query)["token"][0], process, log)
     finally:
         process.terminate()
-        process.wait(timeout=20)
-        process.stdout.close()
+        process.communicate()

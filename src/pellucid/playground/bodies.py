@@ -17,6 +17,7 @@ MESSAGE = 8 * 2**20
 SECONDS = 120.0
 """Seconds that a request may take to arrive."""
 LONGEST_NAME = 100
+LARGEST_WHOLE = 2**53  # of a script
 
 
 class Refused(Exception):
@@ -34,7 +35,7 @@ async def read_message(request: Request, limit: int = MESSAGE) -> dict[str, Any]
         raise Refused(415, f"the body is {kind or 'of no type'!r:.60}; application/json is needed.")
     data = b"".join([part async for part in _parts(request, limit)])
     try:
-        message = json.loads(data, parse_constant=_finite, parse_float=_finite)
+        message = json.loads(data, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
     except (ValueError, RecursionError):
         raise Refused(400, "the body is no JSON.") from None
     if not isinstance(message, dict):
@@ -84,6 +85,13 @@ async def _parts(request: Request, limit: int) -> AsyncIterator[bytes]:
 
 def _too_large(limit: int) -> str:
     return f"the body is larger than {limit / 2**20:g} MiB, which is the limit."
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if abs(value) > LARGEST_WHOLE:
+        raise ValueError(text)
+    return value
 
 
 def _finite(text: str) -> float:

@@ -95,6 +95,13 @@ def check_size(widths: Sequence[int]) -> None:
         )
 
 
+def check_hidden(widths: Any) -> None:
+    """Refuse hidden widths that the page does not offer: the machine is the visitor's own."""
+    if not isinstance(widths, list) or not all(type(width) is int for width in widths):
+        raise InvalidInput("hidden needs to be a list of whole numbers.")
+    check_size([1, *widths, 1])
+
+
 def n_parameters(widths: Sequence[int]) -> int:
     """Weights and biases of a chain of these widths."""
     return sum(b * (a + 1) for a, b in pairwise(widths))

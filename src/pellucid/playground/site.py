@@ -27,7 +27,7 @@ START, SERVER = "pellucid-start", "pellucid-server"
 
 def page_files() -> dict[str, bytes]:
     """The files of the page by their path in it, as they are in the package."""
-    return dict(sorted(_below(files(__package__) / "static", "")))
+    return dict(sorted(_below(files("pellucid.playground") / "static", "")))
 
 
 def _below(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
@@ -55,7 +55,7 @@ def site(
     """
     found = page_files()
     for name, content in (lessons or {}).items():
-        if f"lessons/{name}" in found:
+        if f"lessons/{name}" in (INDEX, *found):
             raise InvalidInput(f"there is a lesson {name!r} already; give the file another name.")
         found[f"lessons/{name}"] = content
     found[INDEX] = _index(found, tuple(lessons or ()))

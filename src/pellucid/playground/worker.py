@@ -91,7 +91,7 @@ def save_network(request: dict[str, Any], tell: Tell) -> dict[str, Any]:
 def verdict(request: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """The verdict of `pellucid.diagnose`, and its words; every stage is told as it goes."""
     from ..diagnosis import diagnose
-    from .documents import is_number, table_from
+    from .documents import check_hidden, is_number, table_from
 
     os.nice(5)  # the page goes on drawing
     table = table_from(request.get("table"))
@@ -100,9 +100,11 @@ def verdict(request: dict[str, Any], tell: Tell) -> dict[str, Any]:
         raise InvalidInput(f"recipe needs to be an object of {', '.join(RECIPE)}.")
     if not is_number(budget) or not 0 < budget <= LONGEST_BUDGET:
         raise InvalidInput(f"budget is {budget!r:.40}; it needs 0 to {LONGEST_BUDGET:g} seconds.")
+    recipe = dict[str, Any]({"hidden": [4]}) | recipe
+    check_hidden(recipe["hidden"])
     found = diagnose(
         table,
-        **({"hidden": [4]} | recipe),
+        **recipe,
         seed=seed,
         budget=budget,
         threads=max(1, (os.cpu_count() or 1) - 1),

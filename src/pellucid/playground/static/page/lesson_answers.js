@@ -25,7 +25,7 @@ export function readNumbers(text) {
   return found.length && found.every((v) => Number.isFinite(v)) ? found : null;
 }
 
-/** @param {string} word */
+/** @param {string} word @returns {number} */
 function readNumber(word) {
   const parts = word.split("/");
   if (parts.length === 2) return readNumber(parts[0]) / readNumber(parts[1]);

@@ -67,7 +67,7 @@ export const MAKERS = {
     const classes = app.problem.classes;
     if (!classes) return null;
     const row = drawnRow(app, random);
-    const { mean } = await app.engine.forward(app.parameters(), row.x, { units: true });
+    const { mean } = await app.engine.forward(app.parameters(), row.x);
     const p = Array.from(mean);
     const winner = p.length === 1 ? Number(p[0] > 0.5) : p.indexOf(Math.max(...p));
     return {

@@ -5,23 +5,23 @@ import { h, newId, refill, select } from "../page/dom.js";
 import { figure } from "../page/format.js";
 import { uniforms } from "../page/random.js";
 import { matrix } from "./drawing.js";
-import { lab, layersOf, loadNetwork, named } from "./lab.js";
+import { layersOf, netOf } from "./lab.js";
 
 const WIDTHS = [2, 3, 3, 2];
 const PROBES = 200;
 
-/** @param {HTMLElement} element */
-export async function mount(element) {
-  const engine = await lab();
+/** @param {HTMLElement} element @param {import("../page/app.js").App} app */
+export async function mount(element, app) {
+  const { engine } = app;
   let activation = "identity";
   let seed = 0;
   const shown = h("div", { role: "status" });
   const draw = async () => {
-    const hidden = WIDTHS.slice(1, -1).map(() => named(activation));
-    const parameters = await engine.initialize({ widths: WIDTHS, hidden, scheme: "torch", seed });
-    await loadNetwork(engine, { widths: WIDTHS, hidden, parameters });
-    const { W, b } = await oneLayer(engine, parameters);
-    const off = await largestDifference(engine, parameters, W, b);
+    const net = netOf(WIDTHS, activation);
+    const parameters = await engine.initialize({ widths: WIDTHS, scheme: "torch", seed });
+    const values = async (/** @type {Float32Array} */ X) => (await engine.forward(parameters, X, { net })).logits;
+    const { W, b } = await oneLayer(values);
+    const off = await largestDifference(values, W, b);
     const layers = layersOf(parameters, WIDTHS);
     refill(shown,
       h("div", { class: "widget-controls" },
@@ -46,21 +46,21 @@ export async function mount(element) {
   return () => {};
 }
 
-/** @typedef {import("../engine/engine.js").Engine} Engine */
+/** @typedef {(X: Float32Array) => Promise<Float32Array>} Values */
 
-/** @param {Engine} engine @param {Float32Array} parameters */
-async function oneLayer(engine, parameters) {
-  const { logits } = await engine.forward(parameters, Float32Array.of(0, 0, 1, 0, 0, 1), { units: false });
+/** @param {Values} values */
+async function oneLayer(values) {
+  const logits = await values(Float32Array.of(0, 0, 1, 0, 0, 1));
   const b = [logits[0], logits[1]];
   const W = [0, 1].map((k) => [logits[2 + k] - b[k], logits[4 + k] - b[k]]);
   return { W, b };
 }
 
-/** @param {Engine} engine @param {Float32Array} parameters @param {number[][]} W @param {number[]} b */
-async function largestDifference(engine, parameters, W, b) {
+/** @param {Values} values @param {number[][]} W @param {number[]} b */
+async function largestDifference(values, W, b) {
   const u = uniforms(1);
   const X = Float32Array.from({ length: 2 * PROBES }, () => 4 * u() - 2);
-  const { logits } = await engine.forward(parameters, X, { units: false });
+  const logits = await values(X);
   let most = 0;
   for (let i = 0; i < PROBES; i++) {
     for (let k = 0; k < 2; k++) {

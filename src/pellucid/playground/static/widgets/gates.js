@@ -4,7 +4,7 @@
 import { h, refill } from "../page/dom.js";
 import { decimal } from "../page/format.js";
 import { latest, slider } from "./drawing.js";
-import { flat, jobOf, lab, named } from "./lab.js";
+import { flat, netOf } from "./lab.js";
 
 const WIDTHS = [2, 3, 1];
 const PARAMETERS = flat([
@@ -12,17 +12,16 @@ const PARAMETERS = flat([
   { W: [[1, -0.5, 0.75]], b: [0.1] },
 ]);
 
-/** @param {HTMLElement} element */
-export async function mount(element) {
-  const engine = await lab();
+/** @param {HTMLElement} element @param {import("../page/app.js").App} app */
+export async function mount(element, app) {
+  const { engine } = app;
+  const net = netOf(WIDTHS, "relu");
   const point = [0.5, -0.5];
   const target = 1;
   const body = h("tbody");
   const told = h("p", { role: "status" });
   const draw = latest(async () => {
-    const X = Float32Array.from(point);
-    await engine.load(jobOf({ widths: WIDTHS, hidden: [named("relu")], parameters: PARAMETERS, X, targets: Float32Array.of(target) }));
-    const worked = await engine.worked(PARAMETERS, X, target);
+    const worked = await engine.worked(PARAMETERS, point, target, { net });
     const z = Array.from(worked.z[0]);
     const hs = Array.from(worked.h[0]);
     const before = Array.from(worked.dh[0]);

@@ -5,23 +5,24 @@ import { h, newId, refill, select } from "../page/dom.js";
 import { figure } from "../page/format.js";
 import { normals } from "../page/random.js";
 import { bars, latest, slider } from "./drawing.js";
-import { jobOf, lab, named } from "./lab.js";
+import { netOf } from "./lab.js";
 
 const WIDTH = 16;
 const ROWS = 64;
 
 /** @param {HTMLElement} element @param {import("../page/app.js").App} app */
 export async function mount(element, app) {
-  const engine = await lab();
+  const { engine } = app;
   const set = { depth: 8, activation: "sigmoid", scheme: "torch", seed: 0 };
   const shown = h("div");
   const told = h("p", { role: "status" });
   const draw = latest(async () => {
     const widths = [2, ...Array.from({ length: set.depth }, () => WIDTH), 2];
-    const hidden = widths.slice(1, -1).map(() => named(set.activation));
-    const parameters = await engine.initialize({ widths, hidden, scheme: set.scheme, seed: set.seed });
-    const s = await engine.load(jobOf({ widths, hidden, parameters, ...rows() }));
-    const norms = Array.from(s.gradient_norm);
+    const net = netOf(widths, set.activation, "categorical");
+    const parameters = await engine.initialize({ widths, scheme: set.scheme, seed: set.seed });
+    const { X, labels } = rows();
+    const { dW, db } = await engine.worked(parameters, X, labels, { net });
+    const norms = dW.map((W, l) => Math.hypot(norm(W), norm(db[l])));
     refill(shown, bars("Norm of the gradient of the weights and biases of each layer, on a scale of powers of ten",
       norms.map((value, l) => ({ name: `layer ${l + 1}`, value }))));
     const [first, last] = [norms[0], norms[norms.length - 1]];
@@ -48,6 +49,9 @@ export async function mount(element, app) {
   await draw();
   return () => {};
 }
+
+/** @param {Float64Array} values */
+const norm = (values) => Math.sqrt(values.reduce((sum, v) => sum + v * v, 0));
 
 /** Two clouds of points. */
 function rows() {

@@ -4,7 +4,7 @@
 import { h, newId, refill, select } from "../page/dom.js";
 import { figure, plural } from "../page/format.js";
 import { chart, latest, slider } from "./drawing.js";
-import { flat, grid, lab, loadNetwork, named } from "./lab.js";
+import { flat, grid, netOf } from "./lab.js";
 
 const N = 201;
 const XS = grid(0, 1, N);
@@ -16,9 +16,9 @@ const CURVES = {
   "a square": (x) => x * x,
 };
 
-/** @param {HTMLElement} element */
-export async function mount(element) {
-  const engine = await lab();
+/** @param {HTMLElement} element @param {import("../page/app.js").App} app */
+export async function mount(element, app) {
+  const { engine } = app;
   let hinges = 4;
   let target = Array.from(XS, CURVES["a wave"]);
   const picture = chart("The curve (dashed), and the network (solid) with its hinges as dots", [0, 1], [0, 1]);
@@ -26,10 +26,8 @@ export async function mount(element) {
   const draw = latest(async () => {
     const knots = Array.from({ length: hinges + 1 }, (_, i) => i / hinges);
     const values = knots.map((t) => target[Math.round(t * (N - 1))]);
-    const widths = [1, hinges, 1];
-    const parameters = through(knots, values);
-    await loadNetwork(engine, { widths, hidden: [named("relu")], parameters });
-    const { logits } = await engine.forward(parameters, XS, { units: false });
+    const net = netOf([1, hinges, 1], "relu");
+    const { logits } = await engine.forward(through(knots, values), XS, { net });
     const off = Math.max(...target.map((y, i) => Math.abs(y - logits[i])));
     picture.draw(
       [{ x: XS, y: target, class: "widget-target" }, { x: XS, y: logits, class: "widget-line" }],

@@ -3,18 +3,19 @@
 
 import { h, refill } from "../page/dom.js";
 import { figure, percent, plural } from "../page/format.js";
-import { jobOf, lab, named } from "./lab.js";
+import { netOf } from "./lab.js";
 
 const STARTS = 12;
 const STEPS = 1500;
 
 /** @param {HTMLElement} element @param {import("../page/app.js").App} app */
 export async function mount(element, app) {
-  const engine = await lab();
+  const { engine } = app;
   const result = h("div", { role: "status" });
   const train = async () => {
     refill(result, "Training …");
-    const { X, labels } = app.points();
+    const points = app.points();
+    const [X, labels] = [points.X, "labels" in points ? points.labels : null];
     const k = app.problem.classes?.length ?? 0;
     if (!labels || app.problem.d !== 2) return refill(result, "Choose a data set with classes and two inputs.");
     const [without, withHidden] = await Promise.all([[], [8]].map((hidden) => best(engine, hidden, X, labels, k)));
@@ -42,18 +43,17 @@ export async function mount(element, app) {
  * @returns {Promise<Found>}
  */
 async function best(engine, hidden, X, labels, k) {
-  const widths = [2, ...hidden, k];
-  const activations = hidden.map(() => named("tanh"));
-  const rows = { X: Float32Array.from(X), labels: Int32Array.from(labels) };
+  const net = netOf([2, ...hidden, k], "tanh", "categorical");
+  const rows = { X: Float32Array.from(X), labels: Int32Array.from(labels), n: labels.length };
   const jobs = [];
   for (let seed = 0; seed < STARTS; seed++) {
-    const parameters = await engine.initialize({ widths, hidden: activations, scheme: "torch", seed });
-    jobs.push(jobOf({ widths, hidden: activations, parameters, ...rows, seed, learning_rate: 0.05 }));
+    const parameters = await engine.initialize({ widths: net.widths, scheme: "torch", seed });
+    const optimizer = { name: "adam", learning_rate: 0.05 };
+    jobs.push({ ...net, optimizer, rows, parameters, seed, record_every: STEPS });
   }
   const runs = await engine.many(jobs, { steps: STEPS });
   const order = [...runs.keys()].sort((a, b) => runs[a].loss - runs[b].loss);
-  await engine.load(jobs[order[0]]);
-  const { logits } = await engine.forward(runs[order[0]].parameters, rows.X, { units: false });
+  const { logits } = await engine.forward(runs[order[0]].parameters, rows.X, { net });
   const right = labels.filter((y, i) => y === largest(logits, i * k, k)).length / labels.length;
   return { low: runs[order[0]].loss, high: runs[order[order.length - 1]].loss, right };
 }

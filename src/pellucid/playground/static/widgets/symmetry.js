@@ -4,7 +4,7 @@
 import { h, newId, refill, select } from "../page/dom.js";
 import { figure } from "../page/format.js";
 import { matrix, picture } from "./drawing.js";
-import { flat, grid, lab, layersOf, loadNetwork, named } from "./lab.js";
+import { flat, grid, layersOf, netOf } from "./lab.js";
 
 const WIDTHS = [2, 3, 1];
 const SIDE = 48;
@@ -13,9 +13,9 @@ const SIDE = 48;
 const HOLDS = { relu: ["swap", "scale"], tanh: ["swap", "flip"] };
 const LABELS = { swap: "Swap units 1 and 2", scale: "Unit 1: weights in × 2, weight out ÷ 2", flip: "Unit 1: all signs flipped" };
 
-/** @param {HTMLElement} element */
-export async function mount(element) {
-  const engine = await lab();
+/** @param {HTMLElement} element @param {import("../page/app.js").App} app */
+export async function mount(element, app) {
+  const { engine } = app;
   let activation = "relu";
   let seed = 0;
   /** @type {Float32Array} */
@@ -28,7 +28,7 @@ export async function mount(element) {
   const told = h("p", { role: "status" });
   const X = plane();
   const values = async (/** @type {Float32Array} */ parameters) =>
-    Array.from((await engine.forward(parameters, X, { units: false })).logits);
+    Array.from((await engine.forward(parameters, X, { net: netOf(WIDTHS, activation) })).logits);
   const draw = async () => {
     const [a, b] = [await values(first), await values(now)];
     const most = Math.max(...a.map(Math.abs));
@@ -41,10 +41,8 @@ export async function mount(element) {
       (off < 1e-4 * most ? "The same function, other weights." : "This change made another function: it is no symmetry of this activation."));
   };
   const start = async () => {
-    const hidden = [named(activation)];
-    first = await engine.initialize({ widths: WIDTHS, hidden, scheme: "torch", seed });
+    first = await engine.initialize({ widths: WIDTHS, scheme: "torch", seed });
     now = first;
-    await loadNetwork(engine, { widths: WIDTHS, hidden, parameters: first });
     await draw();
   };
   const change = (/** @type {keyof typeof LABELS} */ name) => {

@@ -4,25 +4,23 @@
 import { h, refill } from "../page/dom.js";
 import { figure, plural, whole } from "../page/format.js";
 import { chart, latest, slider } from "./drawing.js";
-import { flat, grid, lab, loadNetwork, named } from "./lab.js";
+import { flat, grid, netOf } from "./lab.js";
 
 const MOST = 8;
 const BETWEEN = 1024;
 
-/** @param {HTMLElement} element */
-export async function mount(element) {
-  const engine = await lab();
+/** @param {HTMLElement} element @param {import("../page/app.js").App} app */
+export async function mount(element, app) {
+  const { engine } = app;
   let k = 3;
   const picture = chart("The network as a graph over [0, 1]", [0, 1], [0, 1]);
   const told = h("p", { role: "status" });
   const draw = latest(async () => {
-    const { widths, hidden, parameters } = tents(k);
-    await loadNetwork(engine, { widths, hidden, parameters });
-    const pieces = await engine.segment(parameters, [0], [1]);
+    const { net, parameters } = tents(k);
+    const { n } = await engine.segment(parameters, [0], [1], { net });
     const X = grid(0, 1, BETWEEN + 1);
-    const { logits } = await engine.forward(parameters, X, { units: false });
+    const { logits } = await engine.forward(parameters, X, { net });
     picture.draw([{ x: X, y: logits, class: "widget-line" }]);
-    const n = pieces.t.length - 1;
     const wide = n - 1;
     refill(told,
       `${plural(k, "tent")}, ${plural(2 * k, "hidden unit")}, ${plural(parameters.length, "parameter")}: ` +
@@ -49,9 +47,6 @@ export function tents(k) {
   const first = { W: [[1], [1]], b: [0, -0.5] };
   const next = { W: [[2, -4], [2, -4]], b: [0, -0.5] };
   const layers = [first, ...Array.from({ length: k - 1 }, () => next), { W: [[2, -4]], b: [0] }];
-  return {
-    widths: [1, ...Array.from({ length: k }, () => 2), 1],
-    hidden: Array.from({ length: k }, () => named("relu")),
-    parameters: flat(layers),
-  };
+  const widths = [1, ...Array.from({ length: k }, () => 2), 1];
+  return { net: netOf(widths, "relu"), parameters: flat(layers) };
 }
