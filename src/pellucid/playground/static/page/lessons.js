@@ -13,6 +13,16 @@ import { readState } from "./state.js";
 /** @typedef {import("./lesson_format.js").Step} Step */
 /** @typedef {{file: string, title: string, about: string}} Entry */
 
+/** @type {Record<import("./lesson_format.js").Lesson["steps"][number]["widget"] & string, () => Promise<{mount: (element: HTMLElement, app: App) => Promise<() => void>}>>} */
+const WIDGETS = {
+  linear: () => import("../widgets/linear.js"),
+  collapse: () => import("../widgets/collapse.js"),
+  gates: () => import("../widgets/gates.js"),
+  hinges: () => import("../widgets/hinges.js"),
+  tent: () => import("../widgets/tent.js"),
+  gradients: () => import("../widgets/gradients.js"),
+  symmetry: () => import("../widgets/symmetry.js"),
+};
 const FOLDER = new URL("../lessons/", import.meta.url);
 
 /**
@@ -129,7 +139,7 @@ export class LessonsView {
   async #widget(step) {
     if (!step.widget) return null;
     const element = h("div", { class: `widget widget-${step.widget}` });
-    const { mount } = await import(`../widgets/${step.widget}.js`);
+    const { mount } = await WIDGETS[step.widget]();
     this.#cleanups.push(await mount(element, this.app));
     return element;
   }
