@@ -14,6 +14,7 @@ from pellucid.playground import export_page, start_document
 from pellucid.playground.export import MANIFEST
 from pellucid.playground.site import TYPES, page_files
 
+MADE = (MANIFEST, "lessons/index.json", "offline.js", "offline_start.js")
 LESSON = {"format": 1, "title": "Mine", "steps": [{"text": "Hello."}]}
 
 
@@ -25,7 +26,7 @@ def test_the_folder_has_the_files_of_the_page_and_no_others(tmp_path):
     named = export_page(tmp_path / "a" / "page")
     found = all_files(tmp_path / "a" / "page")
     assert found == set(named)
-    assert found == {*page_files(), MANIFEST, "lessons/index.json"}
+    assert found == {*page_files(), *MADE}
     assert {Path(name).suffix for name in found} <= set(TYPES)
     assert not [n for n in found if n.endswith((".d.ts", ".test.js", "package.json"))]
 
@@ -48,7 +49,7 @@ def test_an_earlier_export_is_replaced_and_what_it_had_more_goes(tmp_path):
     export_page(folder, lessons={"mine.json": json.dumps(LESSON).encode()})
     assert (folder / "lessons/mine.json").exists()
     export_page(folder)
-    assert all_files(folder) == {*page_files(), MANIFEST, "lessons/index.json"}
+    assert all_files(folder) == {*page_files(), *MADE}
 
 
 @pytest.mark.parametrize("what", ["foreign", "changed"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._errors import InvalidFile
 from ..network.files import all_or_none
-from .site import FIRST, site
+from .site import FIRST, site, with_offline
 from .start import start_document
 
 MANIFEST = "pellucid-playground.json"
@@ -39,7 +39,7 @@ def export_page(
     folder = Path(folder)
     if start is None and lessons:
         start = start_document(lessons=tuple(lessons))
-    files = site(start, lessons)
+    files = with_offline(site(start, lessons))
     earlier = _earlier(folder)
     files[MANIFEST] = _manifest(files)
     first = files.pop(FIRST)

@@ -1,6 +1,7 @@
 """The page served on this machine alone, with what needs Python: verdicts, files, conversion."""
 
 import asyncio
+import gzip
 import json
 import logging
 import socket
@@ -64,6 +65,7 @@ class Playground:
         self.token = token_of_launch()
         self.verdicts, self.files = Jobs(**VERDICTS), Jobs(**FILES)
         self._site = site(lessons=lessons, server=True)
+        self._zipped: dict[str, bytes] = {}
         self._start = dict(start or start_document()) | {"server": abilities()}
         guarded = Guard(self._application(), self.port, self.token)
         config = uvicorn.Config(
@@ -144,7 +146,13 @@ class Playground:
         content = self._site.get(path)
         if content is None:
             return JSONResponse({"error": "there is no such file."}, 404)
-        return Response(content, media_type=media_type(path))
+        headers = {"vary": "accept-encoding"}
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["content-encoding"] = "gzip"
+            if path not in self._zipped:
+                self._zipped[path] = gzip.compress(content, 6, mtime=0)
+            content = self._zipped[path]
+        return Response(content, media_type=media_type(path), headers=headers)
 
     async def _network(self, request: Request) -> Response:
         query = request.query_params

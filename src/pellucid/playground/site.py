@@ -1,5 +1,6 @@
 """The files of the page: what an exported folder holds, and what the server hands out."""
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -67,13 +68,32 @@ def site(
     return found
 
 
+def with_offline(found: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of a page, and what keeps them in the browser of a visitor who has no network."""
+    first = _put(
+        found[FIRST], b"</head>", b'<script type="module" src="offline_start.js"></script>\n'
+    )
+    found = dict(found) | {FIRST: first, "offline_start.js": _part("offline_start.js")}
+    version = hashlib.sha256(b"".join(found[name] for name in sorted(found))).hexdigest()[:16]
+    worker = _part("offline.js").replace(b"VERSION", version.encode())
+    names = json.dumps(sorted(found)).encode()
+    return found | {"offline.js": worker.replace(b'["FILES"]', names)}
+
+
+def _part(name: str) -> bytes:
+    return (files("pellucid.playground") / "offline" / name).read_bytes()
+
+
 def _with_tags(page: bytes, tags: Mapping[str, str]) -> bytes:
-    """The page with a meta element for each tag at the start of its head."""
-    head = b"<head>"
-    text = "".join(f'\n<meta name="{name}" content="{content}">' for name, content in tags.items())
-    before, found, after = page.partition(head)
-    assert found, "index.html has a <head>"
-    return before + head + text.encode() + after
+    """The page with a meta element for each tag in its head, after what says its encoding."""
+    text = "".join(f'<meta name="{name}" content="{content}">\n' for name, content in tags.items())
+    return _put(page, b"<title>", text.encode())
+
+
+def _put(page: bytes, place: bytes, what: bytes) -> bytes:
+    before, found, after = page.partition(place)
+    assert found, f"index.html has a {place!r}"
+    return before + what + found + after
 
 
 def _index(files: Mapping[str, bytes], own: tuple[str, ...]) -> bytes:
