@@ -140,6 +140,7 @@ Status move(const Job& job, Workspace& w) {
 Status one_step(const Job& job, Workspace& w) {
     Run& run = w.run;
     if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) return Status::interrupted;
+    if (job.pause_at && run.step >= job.pause_at) return Status::interrupted;
     const bool recording = run.step % job.record_every == 0;
     const bool measuring = w.meter.every && run.step % w.meter.every == 0;
     const Evaluated at = evaluate(job, w, recording, measuring);
@@ -159,7 +160,7 @@ Status one_step(const Job& job, Workspace& w) {
 // diverged, whatever its parameters are by now.
 Outcome finish(const Job& job, Workspace& w, Status status) {
     Run& run = w.run;
-    if (status == Status::interrupted && job.pause.counters)
+    if (status != Status::diverged && job.pause.counters)
         transfer(run, {Transfer::save, job.pause});
     double loss = __builtin_nan("");
     if (status != Status::diverged) loss = mean_loss(job, w, job.training);

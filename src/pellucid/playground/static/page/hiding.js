@@ -1,0 +1,22 @@
+// @ts-check
+// Classroom links: which controls show.
+
+import { HIDEABLE } from "./state.js";
+
+/** @param {import("./app.js").App} app */
+export function hiding(app) {
+  const apply = () => {
+    const hidden = new Set(/** @type {string[]} */ (app.state().hide));
+    const only = app.shownOnly && new Set(app.shownOnly);
+    for (const element of document.querySelectorAll("[data-control]")) {
+      const name = element.getAttribute("data-control") ?? "";
+      element.classList.toggle("put-away", hidden.has(name) || (only !== null && !only.has(name)));
+    }
+    const known = HIDEABLE.filter((n) => hidden.has(n));
+    document.documentElement.dataset.hidden = known.join(" ");
+  };
+  app.events.on("state", apply);
+  // panels that are built later carry their marks too
+  new MutationObserver(apply).observe(document.body, { childList: true, subtree: true });
+  apply();
+}

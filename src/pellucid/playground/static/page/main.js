@@ -1,0 +1,91 @@
+// @ts-check
+// Puts the page together: engine, data, controller, views.
+
+import { Engine } from "../engine/engine.js";
+import { App } from "./app.js";
+import { CurvesView } from "./curves_view.js";
+import { DataPanel } from "./data_panel.js";
+import { byId, h } from "./dom.js";
+import { openExamples } from "./examples.js";
+import { Fields } from "./fields.js";
+import { Health } from "./health.js";
+import { hiding } from "./hiding.js";
+import { Inspector } from "./inspector.js";
+import { fromText } from "./links.js";
+import { NetworkView } from "./network_view.js";
+import { notices } from "./notices.js";
+import { PlanePanel } from "./plane_panel.js";
+import { openShare } from "./share.js";
+import { usualState } from "./state.js";
+import { summary } from "./summary.js";
+import { Theme } from "./theme.js";
+import { makeWorkbench } from "./tools.js";
+import { toolsBar } from "./tools_bar.js";
+import { trainingPanel } from "./training_panel.js";
+import { transport } from "./transport.js";
+import { UnitCard } from "./unit_card.js";
+
+/** The state of the address, or a fresh one with what is wrong with the address. */
+async function firstState() {
+  try {
+    return { state: (await fromText(location.hash)) ?? usualState(), wrong: "" };
+  } catch (error) {
+    return { state: usualState(), wrong: `The link could not be opened: ${error instanceof Error ? error.message : error}` };
+  }
+}
+
+/** What the server or an export says in the head of the page. @param {string} name */
+const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute("content") ?? "";
+
+/** @param {any} tables with what the page looks up by name */
+function prepared(tables) {
+  const straight = tables.activations.filter((/** @type {any} */ a) => a.is_piecewise_linear);
+  return { ...tables, piecewise: new Set(straight.map((/** @type {any} */ a) => a.name)) };
+}
+
+async function main() {
+  byId("not-started").remove();
+  const engine = await Engine.open();
+  const base = new URL("..", import.meta.url);
+  const [tables, sources, { state, wrong }] = await Promise.all([
+    engine.tables(),
+    fetch(new URL("datasets.json", base)).then((r) => r.json()),
+    firstState(),
+  ]);
+  const app = new App(engine, prepared(tables), sources);
+  await app.open(state, "start");
+  app.forgetStart();
+  const theme = new Theme(() => app.events.emit("theme"));
+  const fields = new Fields(app);
+  const health = new Health(app);
+  notices(app, byId("notices"));
+  transport(app, byId("transport"));
+  toolsBar(app, theme, byId("tools"), {
+    share: () => openShare(app),
+    presets: () => openExamples(app, (tab) => workbench.open(tab)),
+  });
+  const data = new DataPanel(app, theme, byId("data"));
+  data.onown = () => workbench.open("data", true);
+  trainingPanel(app, byId("training"));
+  const network = new NetworkView(app, fields, theme, health, byId("network"));
+  new UnitCard(app, health, network, byId("network"));
+  new CurvesView(app, fields, theme, byId("curves"));
+  const plane = new PlanePanel(app, fields, theme, byId("plane"));
+  new Inspector(app, fields, plane.view, byId("inspector"));
+  const server = meta("pellucid-server");
+  const quiz = (/** @type {HTMLElement} */ root) => root.append(h("section", { id: "quiz", "aria-label": "Predict, then reveal" }));
+  const parts = { app, fields, health, theme, network, plane: plane.view, server, formats: server ? ["onnx", "pt", "npz"] : [], quiz };
+  const workbench = makeWorkbench(parts, byId("workbench"));
+  summary(app, fields, health, byId("summary"));
+  hiding(app);
+  app.announce();
+  if (wrong) app.tell({ kind: "error", text: wrong });
+  document.documentElement.dataset.ready = "true";
+  Object.assign(window, { pellucid: app }); // for the curious, and for tests
+}
+
+main().catch((error) => {
+  const box = byId("notices");
+  box.textContent = `The playground could not start: ${error.message}`;
+  console.error(error);
+});
