@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 _PACKAGES = (
     *("constructions", "datasets", "likelihoods", "network", "plot", "properties", "regions"),
     *("symmetry", "training", "diagnosis", "report", "reproduction"),
-    *("walkthrough", "quiz"),
+    *("walkthrough", "quiz", "playground"),
 )
 _PUBLIC = {
     "_errors": (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
+from .._errors import InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
     from ..datasets import Table
@@ -17,35 +17,15 @@ def read_chain(
 
     A network that is no chain of layers is refused.
     """
-    from ..network import Network, load, read_metadata
+    from ..network import Network, load
+    from ..network.kept import texts_of
 
     network = load(model, activation=activation, name=name)
     if not isinstance(network, Network):
         raise UnsupportedLayer(
             f"{model} is no chain of layers but a graph ({network!r}), and this works on chains."
         )
-    try:
-        return network, read_metadata(model)
-    except InvalidFile:
-        return network, {}
-
-
-def names_in(
-    about: dict[str, str], network: "Network"
-) -> tuple[list[str] | None, list[str] | None]:
-    """What inputs and classes are called, where the file says so as those of `train` do."""
-    import json
-
-    found: list[list[str] | None] = []
-    for key, most in (("feature_names", network.d_in), ("classes", max(2, network.d_out))):
-        try:
-            value = json.loads(about.get(key, "null"))
-        except ValueError:
-            value = None
-        if not isinstance(value, list) or len(value) != most:
-            value = None
-        found.append(value and [str(name) for name in value])
-    return found[0], found[1]
+    return network, texts_of(model)
 
 
 def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
