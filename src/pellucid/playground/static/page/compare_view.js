@@ -2,7 +2,7 @@
 // Two networks on the same rows, from the same seed: shallow against deep at one budget.
 
 import { Chart } from "./chart.js";
-import { h, refill } from "./dom.js";
+import { h, refill, tableHead } from "./dom.js";
 import { figure, whole } from "./format.js";
 import { countParameters, makeJob, widthsOf } from "./job.js";
 import { inputRows } from "./problem.js";
@@ -100,7 +100,7 @@ export class CompareView {
       ["regions here", (i) => counts[i]],
     ]);
     refill(this.body, h("div", { class: "row" }, pictures.map((c, i) => h("figure", {}, c, h("figcaption", {}, "AB"[i]))),
-      h("table", { class: "compact" }, h("thead", {}, h("tr", {}, ["", "A", "B"].map((t) => h("th", { scope: "col" }, t)))),
+      h("table", { class: "compact" }, tableHead(["", "A", "B"]),
         h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, value(0)), h("td", { class: "number" }, value(1))))))));
     this.chart.draw({
       series: found.map((r, i) => ({ label: "AB"[i], xs: r.records.steps, ys: r.records.losses, colour: classes[i ? 3 : 0], dash: i ? [6, 3] : [] })),

@@ -34,7 +34,7 @@ export class DataPanel {
       label: "Rows", control: "split", values: [10, 20, 50, 100, 200, 300, 400, 600], get: (s) => s.data.n, put: (s, v) => (s.data.n = v), say: String,
     });
     const again = h("button", { class: "small", "aria-label": "other rows", title: "Other rows and noise", onclick: () => app.change("other rows", (s) => void (s.data.seed += 1)) }, "⚄");
-    const seed = wholeNumber(app, { label: "Seed of the rows", control: "dataSeed", low: 0, high: 1e9, get: (s) => s.data.seed, put: (s, v) => (s.data.seed = v), after: again });
+    const seed = wholeNumber(app, { label: "Row seed", control: "dataSeed", low: 0, high: 1e9, get: (s) => s.data.seed, put: (s, v) => (s.data.seed = v), after: again });
     this.title = h("p", { class: "quiet" });
     const group = h("div", { class: "thumbs", role: "group", "aria-label": "Data sets" }, this.thumbs.map((t) => t.button), own);
     root.append(h("div", { "data-control": "data" }, group, this.title), noise.element, split.element, rows.element, seed.element);
