@@ -46,6 +46,7 @@ export class WorkedView {
   }
 
   async #work() {
+    if (!this.app.settled()) return;
     const { app } = this;
     const { problem } = app;
     const { probe } = app.state();
