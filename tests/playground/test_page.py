@@ -21,7 +21,7 @@ def opened(visit, url, **options):
 def test_the_page_opens_and_asks_nobody_else(visit, page_url):
     page = opened(visit, page_url).page  # the fixture asserts the rest
     assert "token" not in page.url
-    page.get_by_role("button", name="Play").first.click()
+    page.get_by_role("button", name="Train").first.click()
     page.wait_for_function("() => window.pellucid.snapshot().step > 100")
 
 
