@@ -1,7 +1,7 @@
 // @ts-check
 // The update that comes next: its rows, its gradient, what it would change; then it can be taken.
 
-import { h, refill } from "./dom.js";
+import { h, refill, tableHead } from "./dom.js";
 import { figure } from "./format.js";
 import { layout } from "./job.js";
 import { Pump } from "./fields.js";
@@ -58,7 +58,7 @@ function layersOf(app, { gradient, update }) {
   });
   const order = Array.from(update, (v, i) => /** @type {const} */ ([Math.abs(v), i])).sort((a, b) => b[0] - a[0]).slice(0, MOST_PARAMETERS);
   const largest = order.map(([, i]) => h("tr", {}, h("th", { scope: "row" }, nameOf(i, places)), [parameters[i], gradient[i], update[i], parameters[i] + update[i]].map((v) => h("td", { class: "number" }, figure(v, 5)))));
-  const table = (/** @type {string[]} */ head, /** @type {Node[]} */ rows) => h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": head.join(", ") }, h("table", { class: "compact" }, h("thead", {}, h("tr", {}, head.map((t) => h("th", { scope: "col" }, t)))), h("tbody", {}, rows)));
+  const table = (/** @type {string[]} */ head, /** @type {Node[]} */ rows) => h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": head.join(", ") }, h("table", { class: "compact" }, tableHead(head), h("tbody", {}, rows)));
   return h("div", { class: "stack" }, h("h3", {}, "By layer"), table(["", "|gradient|", "|change|", "change / size"], layers),
     h("h3", {}, "The largest changes"), table(["parameter", "now", "gradient", "change", "after"], largest));
 }

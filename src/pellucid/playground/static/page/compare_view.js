@@ -2,7 +2,7 @@
 // Two networks on the same rows, from the same seed: shallow against deep at one budget.
 
 import { Chart } from "./chart.js";
-import { h, refill } from "./dom.js";
+import { h, refill, tableHead } from "./dom.js";
 import { figure, whole } from "./format.js";
 import { countParameters, makeJob, widthsOf } from "./job.js";
 import { inputRows } from "./problem.js";
@@ -100,7 +100,7 @@ export class CompareView {
       ["regions here", (i) => counts[i]],
     ]);
     refill(this.body, h("div", { class: "row" }, pictures.map((c, i) => h("figure", {}, c, h("figcaption", {}, "AB"[i]))),
-      h("table", { class: "compact" }, h("thead", {}, h("tr", {}, ["", "A", "B"].map((t) => h("th", { scope: "col" }, t)))),
+      h("table", { class: "compact" }, tableHead(["", "A", "B"]),
         h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, value(0)), h("td", { class: "number" }, value(1))))))));
     this.chart.draw({
       series: found.map((r, i) => ({ label: "AB"[i], xs: r.records.steps, ys: r.records.losses, colour: classes[i ? 3 : 0], dash: i ? [6, 3] : [] })),
@@ -116,12 +116,12 @@ export class CompareView {
     const { low, high } = this.fields.window();
     const size = 100;
     const rows = inputRows(this.fields.lift(gridPoints(low, high, size)), this.app.state(), problem);
-    const { logits } = await this.app.engine.forward(run.parameters, rows, { net: job });
+    const grid = await this.app.engine.forward(run.parameters, rows, { net: job });
     const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     const image = c.createImageData(SIZE, SIZE);
     const scale = scaleOf(job.likelihood, problem, job.widths.at(-1) ?? 1);
     const shades = new Shades(SIZE, SIZE);
-    shades.fromGrid(logits, size, scale);
+    shades.fromGrid(grid, size, scale);
     shades.paint(scale, this.theme.current, false, new Uint32Array(image.data.buffer));
     c.putImageData(image, 0, 0);
     return canvas;

@@ -7,6 +7,8 @@ import { figure, whole } from "./format.js";
 
 /** @typedef {import("./app.js").App} App */
 
+const OFTEN = 120; // milliseconds between two drawings while training runs
+
 export class CurvesView {
   /** @type {{steps: number[], layers: number[][]}} */
   norms = { steps: [], layers: [] };
@@ -31,7 +33,7 @@ export class CurvesView {
     this.counts = new Chart(counts, theme, { height: 84, label: "Number of regions by step" });
     norms.append(this.normLegend);
     this.gradients = new Chart(norms, theme, { height: 84, label: "Norm of the gradient by layer and step" });
-    const draw = app.frames.once(() => this.#draw());
+    const draw = app.frames.once(() => this.#draw(), OFTEN);
     app.events.on("snapshot", () => (this.#note(), draw()));
     for (const name of /** @type {const} */ (["regions", "theme", "select"])) app.events.on(name, draw);
     app.events.on("problem", () => (this.norms = { steps: [], layers: [] }));

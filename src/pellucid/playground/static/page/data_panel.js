@@ -34,7 +34,7 @@ export class DataPanel {
       label: "Rows", control: "split", values: [10, 20, 50, 100, 200, 300, 400, 600], get: (s) => s.data.n, put: (s, v) => (s.data.n = v), say: String,
     });
     const again = h("button", { class: "small", "aria-label": "other rows", title: "Other rows and noise", onclick: () => app.change("other rows", (s) => void (s.data.seed += 1)) }, "⚄");
-    const seed = wholeNumber(app, { label: "Seed of the rows", control: "dataSeed", low: 0, high: 1e9, get: (s) => s.data.seed, put: (s, v) => (s.data.seed = v), after: again });
+    const seed = wholeNumber(app, { label: "Row seed", control: "dataSeed", low: 0, high: 1e9, get: (s) => s.data.seed, put: (s, v) => (s.data.seed = v), after: again });
     this.title = h("p", { class: "quiet" });
     const group = h("div", { class: "thumbs", role: "group", "aria-label": "Data sets" }, this.thumbs.map((t) => t.button), own);
     root.append(h("div", { "data-control": "data" }, group, this.title), noise.element, split.element, rows.element, seed.element);
@@ -86,7 +86,7 @@ export class DataPanel {
       const problem = makeProblem(state, this.app.sources);
       const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
       c.clearRect(0, 0, SIZE, SIZE);
-      const scale = /** @type {const} */ ({ kind: "value", outputs: 1, output: 0, low: problem.yLow, high: problem.yHigh });
+      const scale = /** @type {const} */ ({ kind: "value", outputs: 1, output: 0, low: problem.yLow, high: problem.yHigh, fromMean: false });
       const [x0, x1] = [problem.low[0], problem.high[0]];
       const [y0, y1] = problem.d > 1 ? [problem.low[1], problem.high[1]] : [problem.yLow - 0.3, problem.yHigh + 0.3];
       for (let i = 0; i < problem.n; i++) {

@@ -97,6 +97,10 @@ export function select(options, value, onchange, props = {}) {
   return element;
 }
 
+/** The head of a table; a column without a name has no header. @param {string[]} names */
+export const tableHead = (names) =>
+  h("thead", {}, h("tr", {}, names.map((name) => (name ? h("th", { scope: "col" }, name) : h("td", {})))));
+
 /** A canvas for so many CSS pixels, sharp on dense screens. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {number} [densest] */
 export function sharpen(canvas, width, height, densest = 2) {
   const ratio = Math.min(densest, globalThis.devicePixelRatio || 1);

@@ -20,29 +20,43 @@ export class Events {
   }
 }
 
-/** Draws at most once a frame, however often it is asked. */
+/** Draws at most once a frame, however often it is asked; some things less often than that. */
 export class Frames {
-  /** @type {Set<() => void>} */
+  /** @type {Set<{draw: () => void, every: number, last: number}>} */
   #waiting = new Set();
   #asked = false;
   /** @type {(() => void)[]} */
   after = [];
 
-  /** @param {() => void} draw @returns {() => void} asks for one drawing in the next frame */
-  once(draw) {
+  /**
+   * @param {() => void} draw
+   * @param {number} [every] milliseconds between two drawings at least
+   * @returns {() => void} asks for one drawing in the next frame that is due
+   */
+  once(draw, every = 0) {
+    const entry = { draw, every, last: -Infinity };
     return () => {
-      this.#waiting.add(draw);
-      if (this.#asked) return;
-      this.#asked = true;
-      requestAnimationFrame(() => this.#run());
+      this.#waiting.add(entry);
+      this.#ask();
     };
   }
 
-  #run() {
+  #ask() {
+    if (this.#asked) return;
+    this.#asked = true;
+    requestAnimationFrame((now) => this.#run(now));
+  }
+
+  /** @param {number} now */
+  #run(now) {
     this.#asked = false;
-    const all = [...this.#waiting];
-    this.#waiting.clear();
-    for (const draw of all) draw();
+    const due = [...this.#waiting].filter((entry) => now - entry.last >= entry.every);
+    for (const entry of due) {
+      this.#waiting.delete(entry);
+      entry.last = now;
+      entry.draw();
+    }
     for (const f of this.after) f();
+    if (this.#waiting.size) this.#ask();
   }
 }

@@ -4,14 +4,15 @@
 
 import { inputRows, inputsAreCoordinates } from "./problem.js";
 import { gridPoints } from "./scanline.js";
+import { scaleOf } from "./shading.js";
 
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./types.js").Regions} Regions */
 
 /**
  * Values of all units on a grid (rows from the top; for one input a line from left to right).
- * @typedef {{size: number, flat: boolean, layers: Float32Array[], z: Float32Array[], logits: Float32Array}} UnitFields
- * @typedef {{size: number, logits: Float32Array}} PlaneGrid
+ * @typedef {{size: number, flat: boolean, layers: Float32Array[], z: Float32Array[], logits: Float32Array, mean: Float32Array, columns: number}} UnitFields
+ * @typedef {{size: number, logits: Float32Array, mean: Float32Array}} PlaneGrid
  */
 
 const REGION_LIMIT = 60_000;
@@ -66,7 +67,8 @@ export class Fields {
       return [(l + u) / 2 - half, (l + u) / 2 + half];
     };
     const [i, j] = this.axes(axes);
-    const [x, y] = [of(i), problem.d > 1 ? of(j) : [problem.yLow, problem.yHigh]];
+    const margin = 0.12 * (problem.yHigh - problem.yLow || 2);
+    const [x, y] = [of(i), problem.d > 1 ? of(j) : [problem.yLow - margin, problem.yHigh + margin]];
     return { low: [x[0], y[0]], high: [x[1], y[1]] };
   }
 
@@ -135,7 +137,7 @@ export class Fields {
     const most = Math.max(...app.widths());
     const size = flat ? LINE_SIZE : most > 16 ? 14 : UNIT_SIZE;
     const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: true });
-    this.units = { size, flat, layers: found.layers, z: found.z, logits: found.logits };
+    this.units = { size, flat, layers: found.layers, z: found.z, logits: found.logits, mean: found.mean, columns: found.mean_columns };
     app.events.emit("fields");
   }
 
@@ -145,7 +147,7 @@ export class Fields {
     this.whyNoRegions = this.exact();
     if (this.whyNoRegions === "") await this.#askRegions();
     else this.regions = null;
-    if (!this.regions) await this.#askGrid();
+    if (!this.regions || scaleOf(app.likelihood(), app.problem, 1).fromMean) await this.#askGrid();
     await this.#askSingle();
     app.events.emit("regions");
   }
@@ -155,7 +157,7 @@ export class Fields {
     const cost = app.parameters().length;
     const size = Math.round(Math.min(app.running ? 100 : 160, Math.max(28, Math.sqrt(BUDGET / cost))));
     const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: false });
-    this.grid = { size, logits: found.logits };
+    this.grid = { size, logits: found.logits, mean: found.mean };
   }
 
   async #askSingle() {

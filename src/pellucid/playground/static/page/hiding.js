@@ -5,9 +5,13 @@ import { HIDEABLE } from "./state.js";
 
 /** @param {import("./app.js").App} app */
 export function hiding(app) {
+  let before = false; // whether anything is hidden
   const apply = () => {
     const hidden = new Set(/** @type {string[]} */ (app.state().hide));
     const only = app.shownOnly && new Set(app.shownOnly);
+    const any = hidden.size > 0 || only !== null;
+    if (!any && !before) return;
+    before = any;
     for (const element of document.querySelectorAll("[data-control]")) {
       const name = element.getAttribute("data-control") ?? "";
       element.classList.toggle("put-away", hidden.has(name) || (only !== null && !only.has(name)));

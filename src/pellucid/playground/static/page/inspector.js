@@ -95,15 +95,12 @@ export class Inspector {
       const value = slopes[2 * m] * probe[i] + slopes[2 * m + 1] * probe[j] + intercepts[m];
       const off = Math.abs(value - logits[k]);
       const good = off <= 1e-4 * Math.max(1, Math.abs(value));
-      return h("tr", {},
-        h("th", { scope: "row" }, outputs > 1 ? `f[${k}]` : "f"),
-        h("td", {}, h("code", {}, `${decimal(slopes[2 * m])}·${names[0]} + ${factor(slopes[2 * m + 1])}·${names[1]} + ${factor(intercepts[m])}`)),
-        h("td", { class: "number" }, decimal(value, 5)),
-        h("td", { class: "number" }, decimal(logits[k], 5)),
-        h("td", { class: good ? "good" : "warn", "data-test": "map-agrees" }, good ? "✓ agrees" : `differs by ${figure(off)}`));
+      return h("div", { class: "map" },
+        h("p", { class: "equation" }, `${outputs > 1 ? `f[${k}]` : "f"} = ${decimal(slopes[2 * m])}·${names[0]} + ${factor(slopes[2 * m + 1])}·${names[1]} + ${factor(intercepts[m])}`),
+        h("p", { class: "equation" }, `= ${decimal(value, 5)} here; the network: ${decimal(logits[k], 5)} `,
+          h("span", { class: good ? "good" : "warn", "data-test": "map-agrees" }, good ? "✓ agrees" : `differs by ${figure(off)}`)));
     });
-    return h("div", {}, h("h3", {}, "Its one affine map"), h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "affine map" },
-      h("table", { class: "compact" }, h("thead", {}, h("tr", {}, ["", "map", "at the point", "network", ""].map((t) => h("th", { scope: "col" }, t)))), h("tbody", {}, rows))));
+    return h("div", { class: "stack" }, h("h3", {}, "Its one affine map"), rows);
   }
 }
 

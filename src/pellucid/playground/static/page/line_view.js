@@ -24,7 +24,8 @@ export class LineView {
     context.fillStyle = palette.dark ? "#1c2025" : "#ffffff";
     context.fillRect(0, 0, size, size);
     const c = /** @type {CanvasRenderingContext2D} */ (lines.getContext("2d"));
-    c.setTransform(2, 0, 0, 2, 0, 0);
+    const dense = lines.width / size;
+    c.setTransform(dense, 0, 0, dense, 0, 0);
     c.clearRect(0, 0, size, size);
     const { units } = fields;
     const w = plane.window();
@@ -34,7 +35,7 @@ export class LineView {
     const shownUnit = fields.hovered ?? app.state().unit;
     const hidden = shownUnit && shownUnit[0] < units.layers.length ? shownUnit : null;
     if (hidden) this.#curve(c, w, units.layers[hidden[0]], app.widths()[hidden[0] + 1], hidden[1], units.size, "#a3327c", [6, 4]);
-    for (let k = 0; k < outputs; k++) this.#curve(c, w, units.logits, outputs, k, units.size, palette.classes[3], k ? [3, 3] : []);
+    for (let k = 0; k < units.columns; k++) this.#curve(c, w, units.mean, units.columns, k, units.size, palette.classes[3], k ? [3, 3] : []);
     this.#kinks(c, w);
     this.#mark(w);
   }
@@ -69,7 +70,7 @@ export class LineView {
   /** A dot where the slope changes. @param {CanvasRenderingContext2D} c @param {import("./scanline.js").Window} w */
   #kinks(c, w) {
     const { pieces } = this.plane.fields;
-    if (!pieces || !this.plane.app.state().view.edges) return;
+    if (!pieces || this.plane.scale().fromMean || !this.plane.app.state().view.edges) return;
     c.fillStyle = this.plane.theme.current.ink;
     for (const [x, y] of pieces.kinks) {
       c.beginPath();

@@ -16,6 +16,7 @@ import { MOST_LAYERS, MOST_UNITS } from "./state.js";
 /** @typedef {{button: HTMLButtonElement, canvas: HTMLCanvasElement, context: CanvasRenderingContext2D, glyph: HTMLElement, layer: number, unit: number}} Tile */
 
 const MOST_EDGES = 700;
+const OFTEN = 80; // milliseconds between two drawings while training runs
 
 export class NetworkView {
   /** @type {Tile[][]} */
@@ -44,8 +45,8 @@ export class NetworkView {
       this.scroller,
       this.tip,
     );
-    const draw = app.frames.once(() => this.draw());
-    app.events.on("snapshot", app.frames.once(() => this.drawEdges()));
+    const draw = app.frames.once(() => this.draw(), OFTEN);
+    app.events.on("snapshot", app.frames.once(() => this.drawEdges(), OFTEN));
     app.events.on("fields", draw);
     app.events.on("theme", () => (draw(), this.drawEdges()));
     app.events.on("state", () => this.build());
@@ -60,7 +61,7 @@ export class NetworkView {
     const state = app.state();
     const widths = app.widths();
     const room = this.scroller.clientWidth - 4;
-    const shape = JSON.stringify([widths, state.features, state.hidden, room > 0 && force ? room : this.room, app.problem.columns]);
+    const shape = JSON.stringify([widths, state.features, state.hidden, room > 0 && force ? room : this.room, app.problem.columns, app.likelihood()]);
     if (room > 0) this.room = room;
     if (shape === this.#shape || room <= 0) return;
     this.#shape = shape;
@@ -190,8 +191,9 @@ export class NetworkView {
   /** @param {import("./network_layout.js").NetworkLayout} plan */
   #inputs(plan) {
     const names = this.app.features();
+    const own = usedFeatures(this.app.state(), this.app.problem) === null;
     return names.map((name, j) => {
-      const label = name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
+      const label = !own && name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
       const box = h("div", { class: "input", title: name }, label);
       place(box, plan.columns[0][j], plan.tile);
       return box;

@@ -55,7 +55,7 @@ export class PlanePanel {
     app.events.on("state", () => (sync(), this.#bounds()));
     app.events.on("select", sync);
     app.events.on("theme", sync);
-    app.events.on("regions", app.frames.once(() => this.#count()));
+    app.events.on("regions", app.frames.once(() => this.#count(), 120));
     sync();
     this.#bounds();
   }

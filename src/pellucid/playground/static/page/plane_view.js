@@ -14,6 +14,7 @@ import { regionColours, scaleOf, Shades } from "./shading.js";
 /** @typedef {import("./fields.js").Fields} Fields */
 
 const SIZE = 400; // pixels of the picture; CSS stretches it
+const DENSE = (globalThis.devicePixelRatio ?? 1) > 1.2 ? 2 : 1.25; // pixels of the lines for one of the picture
 const MOST_EDGES = 12_000; // regions; beyond it the lines would be a grey mass
 
 export class PlaneView {
@@ -34,8 +35,8 @@ export class PlaneView {
     this.fields = fields;
     this.theme = theme;
     this.fill = h("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
-    this.lines = h("canvas", { width: 2 * SIZE, height: 2 * SIZE, "aria-hidden": "true" });
-    this.dots = h("canvas", { width: 2 * SIZE, height: 2 * SIZE, "aria-hidden": "true" });
+    this.lines = h("canvas", { width: DENSE * SIZE, height: DENSE * SIZE, "aria-hidden": "true" });
+    this.dots = h("canvas", { width: DENSE * SIZE, height: DENSE * SIZE, "aria-hidden": "true" });
     this.overlay = s("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" });
     this.frame = h("div", {
       class: "plane-frame", tabindex: "0", role: "application", "aria-roledescription": "probe point",
@@ -94,8 +95,8 @@ export class PlaneView {
     const { grid } = this.fields;
     const outputs = this.app.widths().at(-1) ?? 1;
     const scale = this.scale();
-    if (regions && regions.outputs === outputs) this.shades.fromRegions(this.ids, regions, scale, this.window());
-    else if (grid && grid.logits.length === grid.size ** 2 * outputs) this.shades.fromGrid(grid.logits, grid.size, scale);
+    if (regions && regions.outputs === outputs && !scale.fromMean) this.shades.fromRegions(this.ids, regions, scale, this.window());
+    else if (grid && grid.logits.length === grid.size ** 2 * outputs) this.shades.fromGrid(grid, grid.size, scale);
     else return;
     const { colour, discretise } = this.app.state().view;
     this.shades.paint(scale, this.theme.current, discretise || colour === "class", this.pixels);
@@ -108,7 +109,7 @@ export class PlaneView {
   /** Edges of regions, the decision boundary, and the line of a chosen unit. @param {import("./types.js").Regions | null} regions */
   #lines(regions) {
     const c = /** @type {CanvasRenderingContext2D} */ (this.lines.getContext("2d"));
-    c.setTransform(2, 0, 0, 2, 0, 0);
+    c.setTransform(DENSE, 0, 0, DENSE, 0, 0);
     c.clearRect(0, 0, SIZE, SIZE);
     const { view, unit } = this.app.state();
     const w = this.window();
@@ -205,7 +206,7 @@ export class PlaneView {
 
   #points() {
     const c = /** @type {CanvasRenderingContext2D} */ (this.dots.getContext("2d"));
-    c.setTransform(2, 0, 0, 2, 0, 0);
+    c.setTransform(DENSE, 0, 0, DENSE, 0, 0);
     c.clearRect(0, 0, SIZE, SIZE);
     const { problem } = this.app;
     const { view } = this.app.state();

@@ -1,7 +1,7 @@
 // @ts-check
 // The rows in a table that can be edited: a change makes them the visitor's own.
 
-import { h, refill, say } from "./dom.js";
+import { h, refill, say, tableHead } from "./dom.js";
 
 /** @typedef {import("./app.js").App} App */
 
@@ -46,7 +46,7 @@ export class RowEditor {
     const rows = [];
     for (let i = this.from; i < end; i++) rows.push(this.#row(i));
     refill(this.body, h("table", { class: "compact" },
-      h("thead", {}, h("tr", {}, ["", ...problem.columns, problem.target, ""].map((t) => h("th", { scope: "col" }, t)))), h("tbody", {}, rows)));
+      tableHead(["", ...problem.columns, problem.target, ""]), h("tbody", {}, rows)));
     say(this.where, problem.n ? `${this.from + 1}–${end} of ${problem.n}` : "no rows");
   }
 

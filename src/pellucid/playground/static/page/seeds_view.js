@@ -112,11 +112,11 @@ export class SeedsView {
     const shades = new Shades(SIZE, SIZE);
     const order = own.map((r, i) => ({ r, i })).sort((a, b) => a.r.loss - b.r.loss);
     for (const { r, i } of order) {
-      const { logits } = await this.app.engine.forward(r.parameters, rows, { net: job });
+      const grid = await this.app.engine.forward(r.parameters, rows, { net: job });
       const canvas = h("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
       const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
       const image = c.createImageData(SIZE, SIZE);
-      shades.fromGrid(logits, SIZE, scale);
+      shades.fromGrid(grid, SIZE, scale);
       shades.paint(scale, this.theme.current, true, new Uint32Array(image.data.buffer));
       c.putImageData(image, 0, 0);
       const seed = this.app.state().seed + i;

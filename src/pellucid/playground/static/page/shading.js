@@ -8,17 +8,23 @@ import { fillValues, paintFlat, stretch } from "./scanline.js";
 
 /**
  * What is shown of the outputs. `kind`: one output with a sign ("sign": a logit; "value": a number
- * between `low` and `high`), or the largest of several ("classes").
- * @typedef {{kind: "sign" | "value" | "classes", outputs: number, output: number, low: number, high: number}} Scale
+ * between `low` and `high`), or the largest of several ("classes"). Where the outputs are no values of
+ * the target themselves, `fromMean`: what the likelihood makes of them is shown.
+ * @typedef {{kind: "sign" | "value" | "classes", outputs: number, output: number, low: number, high: number, fromMean: boolean}} Scale
  */
+
+/** Likelihoods whose outputs need a function to become values of the target. */
+const INDIRECT = new Set(["mixture", "poisson", "negative_binomial", "ordinal"]);
 
 /** @param {{name: string}} likelihood @param {import("./problem.js").Problem} problem @param {number} outputs @returns {Scale} */
 export function scaleOf(likelihood, problem, outputs) {
-  const { yLow: low, yHigh: high } = problem;
-  if (likelihood.name === "categorical") return { kind: "classes", outputs, output: 0, low, high };
-  if (likelihood.name === "bernoulli") return { kind: "sign", outputs, output: 0, low: -1, high: 1 };
-  const middle = likelihood.name === "quantile" ? Math.floor(outputs / 2) : 0;
-  return { kind: "value", outputs, output: middle, low, high };
+  const { yLow: low, yHigh: high, classes } = problem;
+  const base = { outputs, output: 0, low, high, fromMean: INDIRECT.has(likelihood.name) };
+  if (likelihood.name === "categorical") return { ...base, kind: "classes" };
+  if (likelihood.name === "ordinal") return { ...base, kind: "classes", outputs: classes?.length ?? outputs + 1 };
+  if (likelihood.name === "bernoulli") return { ...base, kind: "sign", low: -1, high: 1 };
+  if (base.fromMean) return { ...base, kind: "value", outputs: 1 };
+  return { ...base, kind: "value", output: likelihood.name === "quantile" ? Math.floor(outputs / 2) : 0 };
 }
 
 /** Position of a value on the scale, from −1 to 1. @param {Scale} scale @param {number} v */
@@ -42,6 +48,20 @@ function banded(scale, t, discretise) {
  * @param {Scale} scale @param {Palette} palette @param {boolean} discretise
  */
 function lookup(scale, palette, discretise) {
+  const { kind, low, high } = scale;
+  if (memo && memo.palette === palette && memo.discretise === discretise && memo.kind === kind && memo.low === low && memo.high === high) {
+    return memo.colour;
+  }
+  const colour = makeLookup(scale, palette, discretise);
+  memo = { palette, discretise, kind, low, high, colour };
+  return colour;
+}
+
+/** The table of the last picture: the next one mostly needs the same. @type {{palette: Palette, discretise: boolean, kind: string, low: number, high: number, colour: (v: number) => number} | null} */
+let memo = null;
+
+/** @param {Scale} scale @param {Palette} palette @param {boolean} discretise */
+function makeLookup(scale, palette, discretise) {
   const reach = scale.kind === "sign" ? 8 : scale.high - scale.low || 2;
   const middle = scale.kind === "sign" ? 0 : (scale.low + scale.high) / 2;
   const size = 1024;
@@ -83,9 +103,13 @@ export class Shades {
     for (let k = 0; k < scale.outputs; k++) fillValues(ids, maps, k, w, this.layer(k));
   }
 
-  /** The same from a grid of logits. @param {ArrayLike<number>} logits @param {number} size @param {Scale} scale */
-  fromGrid(logits, size, scale) {
+  /**
+   * The same from a grid: of logits, or of what the likelihood makes of them where the scale says so.
+   * @param {{logits: ArrayLike<number>, mean: ArrayLike<number>}} grid @param {number} size @param {Scale} scale
+   */
+  fromGrid(grid, size, scale) {
     const { width, height } = this;
+    const logits = !scale.fromMean ? grid.logits : scale.kind === "classes" ? Array.from(grid.mean, Math.log) : grid.mean;
     if (scale.kind !== "classes") {
       return stretch(logits, size, scale.outputs, scale.output, width, height, this.layer(0));
     }

@@ -35,7 +35,7 @@ export function transport(app, root) {
       meter = { step: s.step, time: now, speed };
     }
     say(rate, app.running && meter.speed ? ` · ${whole(Number(meter.speed.toPrecision(2)))} updates/s` : "");
-  });
+  }, 60);
   const status = () => {
     say(play, app.running ? "❚❚ Pause" : "▶ Train");
     set(play, "aria-pressed", String(app.running));

@@ -23,7 +23,7 @@ export class UnitCard {
     root.append(this.root);
     app.events.on("select", () => this.#build());
     app.events.on("state", () => this.#build());
-    app.events.on("snapshot", app.frames.once(() => this.#values()));
+    app.events.on("snapshot", app.frames.once(() => this.#values(), 150));
     health.onchange(() => this.#judge());
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // All hidden units in a table: what each is doing, and why those that do nothing do nothing.
 
-import { h, refill } from "./dom.js";
+import { h, refill, tableHead } from "./dom.js";
 import { percent } from "./format.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -22,7 +22,7 @@ export function unitsView(app, health, root, isOpen) {
       h("td", { class: "number" }, percent(u.active)), h("td", {}, u.glyph ? `${u.glyph} ` : "", u.text), h("td", { class: "wrap" }, u.why)));
     refill(body, h("p", {}, ill.length ? `${ill.length} of ${all.length} units do not work as they should: ${kinds}.` : `All ${all.length} hidden units work.`),
       all.length ? h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "units" }, h("table", {},
-        h("thead", {}, h("tr", {}, ["unit", "z > 0", "state", "why"].map((t) => h("th", { scope: "col" }, t)))), h("tbody", {}, rows))) : null);
+        tableHead(["unit", "z > 0", "state", "why"]), h("tbody", {}, rows))) : null);
   };
   health.onchange(show);
   return { show };

@@ -2,7 +2,7 @@
 // One point worked through, forward and back: every number, equation by equation, as the walkthrough
 // writes them. What is read lights up in the drawing of the network.
 
-import { h, refill, set } from "./dom.js";
+import { h, refill, set, tableHead } from "./dom.js";
 import { decimal, factor, figure } from "./format.js";
 import { Pump } from "./fields.js";
 import { inputRows } from "./problem.js";
@@ -126,7 +126,7 @@ export class WorkedView {
     const z = work.z[l];
     const name = `z${l + 1}`;
     const rows = indices(z.length).map((k) => {
-      const terms = indices(before.length, MOST_TERMS).map((j) => `${factor(W.at(k, j))}·${factor(before[j])}`);
+      const terms = indices(before.length, MOST_TERMS).map((j) => `${factor(W.at(k, j))}·${factor(l === 0 ? tidy(before[j]) : before[j])}`);
       const more = before.length > MOST_TERMS ? ` + … ${before.length - MOST_TERMS} more` : "";
       return this.#line(`${name}[${k}] = ${terms.join(" + ")}${more} + ${factor(W.bias(k))} = ${decimal(z[k])}`,
         { edges: Array.from(before, (_, j) => /** @type {[number, number, number]} */ ([l, k, j])), units: [[l, k]] });
@@ -148,7 +148,7 @@ export class WorkedView {
         h("td", { class: "number" }, decimal(slope[k])), h("td", {}, blocked ? "⊘ blocked" : "passes"));
     });
     return h("div", {}, h("p", { class: "equation-head" }, `(2) h${l + 1} = ${act}(z${l + 1})`),
-      h("table", { class: "compact" }, h("thead", {}, h("tr", {}, ["unit", `z${l + 1}`, `h${l + 1}`, `${act}'`, "gradient"].map((t) => h("th", { scope: "col" }, t)))), h("tbody", {}, rows)), more(z.length));
+      h("table", { class: "compact" }, tableHead(["unit", `z${l + 1}`, `h${l + 1}`, `${act}'`, "gradient"]), h("tbody", {}, rows)), more(z.length));
   }
 
   /** (3) to (6) of a layer. @param {WorkedNumbers} work @param {number} l @param {number} last @param {number} y */
