@@ -28,7 +28,9 @@ def table(library: bytes, kind: str, looks_right) -> list:
 def tables() -> tuple[list[int], list[float], list[float]]:
     library = (Path(np.__file__).parent / "random/lib/libnpyrandom.a").read_bytes()
     widest = 1.0 / 2**52  # wider than strip 1 is long
-    inside = table(library, "Q", lambda k: k[0] >> 40 == 0xEF3 and k[1] == 0 and k[2] >> 40 == 0xC08)
+    inside = table(
+        library, "Q", lambda k: k[0] >> 40 == 0xEF3 and k[1] == 0 and k[2] >> 40 == 0xC08
+    )
     width = table(library, "d", lambda w: 3.9 < w[0] / widest < 3.92 and 0.2 < w[1] / widest < 0.22)
     height = table(library, "d", lambda f: f[0] == 1 and 0.977 < f[1] < 0.978 and f[2] < f[1])
     return inside, width, height

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <unordered_map>
 
 #include "residue_maps.hpp"
 
@@ -20,8 +21,30 @@ uint64_t mixed(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Zobrist's (1970) keys: a hash changes by key(i) where bit i flips.
-uint64_t key(int64_t i) { return mixed(uint64_t(i + 1) * 0x9e3779b97f4a7c15u); }
+// Zobrist's (1970) hashes of patterns: one changes by key(i) where bit i flips.
+class Hashes {
+public:
+    explicit Hashes(int64_t bytes) : of_byte_(size_t(bytes) * 256) {
+        for (int64_t b = 0; b < bytes; ++b) {
+            uint64_t* sums = of_byte_.data() + 256 * b;  // of all subsets of a byte's keys
+            for (unsigned x = 1; x < 256; ++x) {
+                const unsigned low = x & -x;
+                sums[x] = sums[x ^ low] ^
+                          mixed(uint64_t(8 * b + __builtin_ctz(x) + 1) * 0x9e3779b97f4a7c15u);
+            }
+        }
+    }
+    uint64_t key(int64_t i) const { return of_byte_[size_t(256 * (i >> 3) + (1 << (i & 7)))]; }
+    uint64_t of(const uint8_t* pattern) const {
+        uint64_t hash = 0;
+        const uint64_t* table = of_byte_.data();
+        for (size_t b = 0; 256 * b < of_byte_.size(); ++b, table += 256) hash ^= table[pattern[b]];
+        return hash;
+    }
+
+private:
+    std::vector<uint64_t> of_byte_;
+};
 
 const uint8_t* row(const FoundRegions& of, int64_t region) { return of.patterns + region * of.bytes; }
 
@@ -74,9 +97,42 @@ private:
 
 // --- facets ----------------------------------------------------------------------------------------
 
-struct Facet {
-    uint64_t hash;  // of its region's pattern without its switch
-    int64_t at;
+// Facets by the hash of their region's pattern without their own switch, which two sides share.
+class FacetTable {
+public:
+    explicit FacetTable(int64_t facets) {
+        size_t size = 64;
+        while (size < size_t(2 * facets)) size *= 2;
+        slots_.assign(size, {0, -1});
+    }
+
+    // The facet that waits for this one and `fits`, which then leaves; or -1, and this one waits.
+    template <class Fits>
+    int64_t match(uint64_t hash, int64_t facet, const Fits& fits) {
+        size_t i = size_t(hash) & (slots_.size() - 1);
+        for (; slots_[i].facet != EMPTY; i = (i + 1) & (slots_.size() - 1))
+            if (slots_[i].facet >= 0 && slots_[i].hash == hash && fits(slots_[i].facet)) {
+                const int64_t found = slots_[i].facet;
+                slots_[i].facet = GONE;
+                return found;
+            }
+        slots_[i] = {hash, facet};
+        return -1;
+    }
+
+    template <class Take>
+    void waiting(const Take& take) const {
+        for (const Slot& slot : slots_)
+            if (slot.facet >= 0) take(slot.facet);
+    }
+
+private:
+    static constexpr int64_t EMPTY = -1, GONE = -2;
+    struct Slot {
+        uint64_t hash;
+        int64_t facet;
+    };
+    std::vector<Slot> slots_;
 };
 
 // Facets on which several switches vanish together: their partners have all of them flipped.
@@ -174,33 +230,23 @@ std::vector<int32_t> owner_of_facets(const FoundRegions& of) {
 
 Pairs facet_pairs(const FoundRegions& of) {
     const std::vector<int32_t> owner = owner_of_facets(of);
-    std::vector<Facet> facets;
+    const Hashes hashes(of.bytes);
+    FacetTable table(int64_t(owner.size()));
+    Pairs pairs;
     for (int64_t r = 0; r < of.n; ++r) {
-        uint64_t hash = 0;
-        for (int64_t b = 0; b < of.bytes; ++b)
-            for (unsigned x = row(of, r)[b]; x; x &= x - 1) hash ^= key(8 * b + __builtin_ctz(x));
+        const uint64_t hash = hashes.of(row(of, r));
         for (int64_t f = of.offsets[r]; f < of.offsets[r + 1]; ++f) {
             const int64_t s = of.facets[f];
             if (s < 0) continue;
-            const bool on = bit_of(row(of, r), s);
-            facets.push_back({hash ^ mixed(key(s)) ^ (on ? key(s) : 0), f});
+            const uint64_t key = hashes.key(s), cleared = hash ^ (bit_of(row(of, r), s) ? key : 0);
+            const int64_t partner = table.match(cleared ^ mixed(key), f, [&](int64_t other) {
+                return of.facets[other] == s && flipped_bits(of, owner[size_t(other)], r) == 1;
+            });
+            if (partner >= 0) pairs.emplace_back(partner, f);
         }
     }
-    std::sort(facets.begin(), facets.end(), [](const Facet& a, const Facet& b) {
-        return a.hash != b.hash ? a.hash < b.hash : a.at < b.at;
-    });
-    Pairs pairs;
     std::vector<int64_t> alone;
-    for (size_t i = 0; i < facets.size(); ++i) {
-        const int64_t a = facets[i].at, b = i + 1 < facets.size() ? facets[i + 1].at : a;
-        if (i + 1 < facets.size() && facets[i].hash == facets[i + 1].hash &&
-            of.facets[a] == of.facets[b] && flipped_bits(of, owner[size_t(a)], owner[size_t(b)]) == 1) {
-            pairs.emplace_back(a, b);
-            ++i;
-        } else {
-            alone.push_back(a);
-        }
-    }
+    table.waiting([&](int64_t f) { alone.push_back(f); });
     if (!alone.empty() && of.n > 1) {
         std::sort(alone.begin(), alone.end());  // regions in order share maps
         ManyFlips flips(of);
@@ -209,7 +255,6 @@ Pairs facet_pairs(const FoundRegions& of) {
     }
     for (auto& [a, b] : pairs)
         if (owner[size_t(a)] > owner[size_t(b)]) std::swap(a, b);
-    std::sort(pairs.begin(), pairs.end());
     return pairs;
 }
 
@@ -225,7 +270,7 @@ public:
         residues_.resize(size_ * size_t(of.n));
         for (int64_t r = 0; r < of.n; ++r) {
             maps.follow(row(of, r), of.bytes);
-            std::memcpy(residues_.data() + size_t(r) * size_, maps.z(of.n_layers - 1, 0), 4 * size_);
+            std::memcpy(residues_.data() + size_t(r) * size_, maps.z(of.n_layers - 1), 4 * size_);
         }
         for (int32_t l = 0; l < of.n_layers; ++l) {
             const double* W = of.layers[l].W;
@@ -235,7 +280,12 @@ public:
     }
 
     const uint32_t* residues(int64_t r) const { return residues_.data() + size_t(r) * size_; }
-    size_t size() const { return size_; }
+
+    uint64_t hash(int64_t r) const {
+        uint64_t found = 0;
+        for (size_t i = 0; i < size_; ++i) found = mixed(found + residues(r)[i] + 0x9e3779b97f4a7c15u);
+        return found;
+    }
 
     bool equal(int64_t i, int64_t j) {
         if (std::memcmp(residues(i), residues(j), 4 * size_) != 0) return false;
@@ -320,23 +370,15 @@ MergedRegions merge_regions(const FoundRegions& of, const Pairs& pairs) {
         if (i != j && maps.equal(owner[size_t(a)], owner[size_t(b)])) parent[size_t(std::max(i, j))] = std::min(i, j);
     }
     for (int32_t r = 0; r < int32_t(of.n); ++r) parent[size_t(r)] = root(parent, r);
-    // One region of each linear region: itself, as roots are the first ones.
-    std::vector<int32_t> members;
-    for (int32_t r = 0; r < int32_t(of.n); ++r)
-        if (parent[size_t(r)] == r) members.push_back(r);
-    std::sort(members.begin(), members.end(), [&](int32_t i, int32_t j) {
-        const int order = std::memcmp(maps.residues(i), maps.residues(j), 4 * maps.size());
-        return order != 0 ? order < 0 : i < j;
-    });
+    // Roots are the first regions of theirs; each stands for its linear region.
     std::vector<int32_t> map_of(size_t(of.n), -1);
-    std::vector<int32_t> kinds;  // different maps among those with the residues of the last one
-    for (size_t k = 0; k < members.size(); ++k) {
-        const int32_t r = members[k];
-        if (k == 0 || std::memcmp(maps.residues(r), maps.residues(members[k - 1]), 4 * maps.size()) != 0)
-            kinds.clear();
-        const auto same = std::find_if(kinds.begin(), kinds.end(), [&](int32_t i) { return maps.equal(i, r); });
-        map_of[size_t(r)] = same == kinds.end() ? r : *same;
-        if (same == kinds.end()) kinds.push_back(r);
+    std::unordered_map<uint64_t, std::vector<int32_t>> kinds;  // different maps by their residues' hash
+    for (int32_t r = 0; r < int32_t(of.n); ++r) {
+        if (parent[size_t(r)] != r) continue;
+        auto& alike = kinds[maps.hash(r)];
+        const auto same = std::find_if(alike.begin(), alike.end(), [&](int32_t i) { return maps.equal(i, r); });
+        map_of[size_t(r)] = same == alike.end() ? r : *same;
+        if (same == alike.end()) alike.push_back(r);
     }
     for (int32_t r = 0; r < int32_t(of.n); ++r) found.affine_map.push_back(map_of[size_t(parent[size_t(r)])]);
     found.n_linear_regions = renumber(found.linear_region);

@@ -43,7 +43,7 @@ ResidueMaps::ResidueMaps(const RegionLayer* layers, int32_t n_layers, const Regi
     : columns_(domain.d + 1) {
     for (int32_t l = 0; l < n_layers; ++l) {
         const RegionLayer& of = layers[l];
-        Layer layer{&of, n_switches_, {}, {}, {}, residues(of.b, of.units),
+        Layer layer{&of, n_switches_, {}, {}, residues(of.b, of.units),
                     residues(of.kink, of.n_kinks), residues(of.slope, of.n_kinks + 1),
                     residues(of.intercept, of.n_kinks + 1)};
         n_switches_ += of.switches();
@@ -67,62 +67,67 @@ ResidueMaps::ResidueMaps(const RegionLayer* layers, int32_t n_layers, const Regi
                                    : reduced(uint64_t(axes[at]) + (rest.empty() ? 0 : rest[at]));
                 sum += folded(first.W[size_t(j * first.of->units + i)] * x);
             }
-            first.z[size_t(i * columns_ + c)] = reduced(sum);
+            first.z[size_t(c * first.of->units + i)] = reduced(sum);
         }
 }
 
-int ResidueMaps::piece(const Layer& layer, const uint8_t* pattern, int32_t unit) const {
+int ResidueMaps::piece(const Layer& layer, const uint8_t* pattern, int64_t unit) {
     int found = 0;
     const int kinks = layer.of->n_kinks;
-    for (int k = 0; k < kinks; ++k) found += bit_of(pattern, layer.first + int64_t(unit) * kinks + k);
+    for (int k = 0; k < kinks; ++k) found += bit_of(pattern, layer.first + unit * kinks + k);
     return found;
+}
+
+// sums += W's column of the unit, times slope z + intercept.
+void ResidueMaps::add(Layer& to, const Layer& from, int64_t unit, uint32_t slope, uint32_t intercept) {
+    const int64_t units = to.of->units;
+    const uint32_t* __restrict W = to.W.data() + unit * units;
+    for (int c = 0; c < columns_; ++c) {
+        uint64_t h = uint64_t(slope) * from.z[size_t(int64_t(c) * from.of->units + unit)];
+        if (c + 1 == columns_) h += intercept;
+        const uint32_t x = reduced(h);
+        uint64_t* __restrict sum = sums_.data() + c * units;
+        for (int64_t i = 0; i < units; ++i) {
+            const uint64_t product = uint64_t(W[i]) * x;
+            sum[i] += (product & PRIME) + (product >> 31);
+        }
+    }
 }
 
 // z of layer l from the layer before, from the start.
 void ResidueMaps::fresh(int32_t l, const uint8_t* pattern) {
     Layer& layer = layers_[size_t(l)];
     const Layer& before = layers_[size_t(l) - 1];
-    const int64_t units = layer.of->units;
-    std::vector<uint64_t> sums(size_t(units * columns_), 0);
-    for (int32_t j = 0; j < before.of->units; ++j) {
+    const size_t units = size_t(layer.of->units), constants = units * size_t(columns_ - 1);
+    sums_.assign(layer.z.size(), 0);
+    for (size_t i = 0; i < units; ++i) sums_[constants + i] = layer.b[i];
+    for (int64_t j = 0; j < before.of->units; ++j) {
         const size_t p = size_t(piece(before, pattern, j));
-        if (before.slope[p] == 0 && before.intercept[p] == 0) continue;
-        const uint32_t* W = layer.W.data() + j * units;
-        for (int c = 0; c < columns_; ++c) {
-            uint64_t h = folded(uint64_t(before.slope[p]) * before.z[size_t(j * columns_ + c)]);
-            if (c + 1 == columns_) h += before.intercept[p];
-            const uint32_t x = reduced(h);
-            uint64_t* sum = sums.data() + c * units;
-            for (int64_t i = 0; i < units; ++i) sum[i] += folded(uint64_t(W[i]) * x);
-        }
+        if (before.slope[p] != 0 || before.intercept[p] != 0)
+            add(layer, before, j, before.slope[p], before.intercept[p]);
     }
-    for (int64_t i = 0; i < units; ++i)
-        for (int c = 0; c < columns_; ++c)
-            layer.z[size_t(i * columns_ + c)] = reduced(
-                sums[size_t(c * units + i)] + (c + 1 == columns_ ? layer.b[size_t(i)] : 0));
+    for (size_t i = 0; i < layer.z.size(); ++i) layer.z[i] = reduced(sums_[i]);
 }
 
-// The same where the layer before has the z of the last pattern.
+// The same where the layer before has the z of the last pattern: by the units that flipped.
 void ResidueMaps::update(int32_t l, const uint8_t* pattern_before, const uint8_t* now) {
     Layer& layer = layers_[size_t(l)];
     const Layer& before = layers_[size_t(l) - 1];
-    const int64_t units = layer.of->units;
-    for (int32_t j = 0; j < before.of->units; ++j) {
-        const size_t p = size_t(piece(before, pattern_before, j)), q = size_t(piece(before, now, j));
-        if (p == q) continue;
-        const uint32_t slope = minus(before.slope[q], before.slope[p]);
-        const uint32_t intercept = minus(before.intercept[q], before.intercept[p]);
-        const uint32_t* W = layer.W.data() + j * units;
-        for (int c = 0; c < columns_; ++c) {
-            uint64_t h = folded(uint64_t(slope) * before.z[size_t(j * columns_ + c)]);
-            if (c + 1 == columns_) h += intercept;
-            const uint32_t x = reduced(h);
-            for (int64_t i = 0; i < units; ++i) {
-                uint32_t& z = layer.z[size_t(i * columns_ + c)];
-                z = reduced(z + uint64_t(W[i]) * x);
-            }
+    const int kinks = before.of->n_kinks;
+    const int64_t begin = before.first, end = begin + before.of->switches();
+    sums_.assign(layer.z.begin(), layer.z.end());
+    int64_t previous = -1;
+    for (int64_t byte = begin >> 3; byte < (end + 7) >> 3; ++byte)
+        for (unsigned x = unsigned(pattern_before[byte] ^ now[byte]); x; x &= x - 1) {
+            const int64_t at = 8 * byte + __builtin_ctz(x), unit = (at - begin) / kinks;
+            if (at < begin || at >= end || unit == previous) continue;
+            previous = unit;  // both switches of one unit
+            const size_t p = size_t(piece(before, pattern_before, unit));
+            const size_t q = size_t(piece(before, now, unit));
+            add(layer, before, unit, minus(before.slope[q], before.slope[p]),
+                minus(before.intercept[q], before.intercept[p]));
         }
-    }
+    for (size_t i = 0; i < layer.z.size(); ++i) layer.z[i] = reduced(sums_[i]);
 }
 
 void ResidueMaps::follow(const uint8_t* pattern, int64_t bytes) {
@@ -149,13 +154,11 @@ int32_t ResidueMaps::layer_of(int64_t number) const {
 }
 
 void ResidueMaps::switch_row(int64_t number, uint32_t* row) const {
-    const int32_t l = layer_of(number);
-    const Layer& layer = layers_[size_t(l)];
-    const int kinks = layer.of->n_kinks;
-    const int64_t index = number - layer.first;
-    const uint32_t* z = this->z(l, int32_t(index / kinks));
-    std::copy(z, z + columns_, row);
-    row[columns_ - 1] = minus(row[columns_ - 1], layer.kink[size_t(index % kinks)]);
+    const Layer& layer = layers_[size_t(layer_of(number))];
+    const int64_t kinks = layer.of->n_kinks, unit = (number - layer.first) / kinks;
+    for (int64_t c = 0; c < columns_; ++c) row[c] = layer.z[size_t(c * layer.of->units + unit)];
+    const size_t kink = size_t((number - layer.first) % kinks);
+    row[columns_ - 1] = minus(row[columns_ - 1], layer.kink[kink]);
 }
 
 }  // namespace pellucid

@@ -19,9 +19,8 @@ public:
     void follow(const uint8_t* pattern, int64_t bytes);
 
     int columns() const { return columns_; }  // slopes, then the constant
-    const uint32_t* z(int32_t layer, int32_t unit) const {
-        return layers_[size_t(layer)].z.data() + int64_t(unit) * columns_;
-    }
+    // z of all units of a layer: their first slopes, their second ones, ..., their constants.
+    const uint32_t* z(int32_t layer) const { return layers_[size_t(layer)].z.data(); }
     // A switch's z - kink, into `columns` numbers.
     void switch_row(int64_t number, uint32_t* row) const;
     int64_t n_switches() const { return n_switches_; }
@@ -35,18 +34,20 @@ private:
     struct Layer {
         const RegionLayer* of;
         int64_t first;                               // number of its first switch
-        std::vector<uint32_t> W, z, h;               // W: input after input
+        std::vector<uint32_t> W, z;                  // W: input after input
         std::vector<uint32_t> b, kink, slope, intercept;
     };
 
-    int piece(const Layer& layer, const uint8_t* pattern, int32_t unit) const;
+    static int piece(const Layer& layer, const uint8_t* pattern, int64_t unit);
     void fresh(int32_t l, const uint8_t* pattern);
     void update(int32_t l, const uint8_t* before, const uint8_t* now);
+    void add(Layer& to, const Layer& from, int64_t unit, uint32_t slope, uint32_t intercept);
 
     int columns_;
     int64_t n_switches_ = 0;
     std::vector<Layer> layers_;
     std::vector<uint8_t> last_;
+    std::vector<uint64_t> sums_;  // of the layer that is composed, as z
 };
 
 }  // namespace pellucid

@@ -36,6 +36,16 @@ function imports() {
 }
 
 /**
+ * @param {WebAssembly.Module} module
+ * @returns {Record<string, any>}
+ */
+function instantiate(module) {
+  const { exports } = new WebAssembly.Instance(module, imports());
+  /** @type {any} */ (exports)._initialize?.();
+  return exports;
+}
+
+/**
  * Numbers in the type that the kernels take them in.
  * @param {Float32Array|ArrayLike<number>|null|undefined} values
  * @param {string} what
@@ -51,7 +61,10 @@ export class Core {
   /** @param {WebAssembly.Module} module */
   constructor(module) {
     this.module = module;
-    this.restart();
+    this.exports = instantiate(module);
+    this.memory = new Memory(this.exports);
+    /** @type {Job|null} */
+    this.job = null;
   }
 
   /**
@@ -64,12 +77,8 @@ export class Core {
 
   /** A fresh instance; what the last one held is gone. */
   restart() {
-    const instance = new WebAssembly.Instance(this.module, imports());
-    /** @type {Record<string, any>} */
-    this.exports = instance.exports;
-    this.exports._initialize?.();
+    this.exports = instantiate(this.module);
     this.memory = new Memory(this.exports);
-    /** @type {Job|null} */
     this.job = null;
   }
 
@@ -81,7 +90,7 @@ export class Core {
    */
   call(use) {
     try {
-      const result = use(/** @type {Record<string, any>} */ (this.exports), this.memory);
+      const result = use(this.exports, this.memory);
       this.memory.clear();
       return result;
     } catch (error) {
@@ -222,7 +231,7 @@ export class Core {
    * @returns {Int32Array}
    */
   results() {
-    return this.memory.integers(/** @type {any} */ (this.exports).pellucid_results(), 9);
+    return this.memory.integers(this.exports.pellucid_results(), 9);
   }
 
   /**
@@ -437,7 +446,7 @@ export class Core {
    */
   found(net) {
     const { memory } = this;
-    const at = Array.from(memory.integers(/** @type {any} */ (this.exports).pellucid_region_results(), 11));
+    const at = Array.from(memory.integers(this.exports.pellucid_region_results(), 11));
     const numbers = Array.from(memory.doubles(at[0] ?? 0, 9));
     const n = numbers[0] ?? 0;
     const stride = numbers[1] ?? 0;
