@@ -37,7 +37,7 @@ def test_an_exported_page_opens_again_without_a_network(visit, folder_url):
 def test_a_lesson_stands_in_another_page_in_one_line(visit, tmp_path):
     export_page(tmp_path / "play")
     (tmp_path / "index.html").write_text(
-        '<!doctype html><html lang="en"><title>Class</title>'
+        '<!doctype html><html lang="en"><title>Class</title><link rel="icon" href="data:,">'
         '<iframe src="play/index.html#lesson=tent" width="100%" height="900" title="x"></iframe>'
     )
     with static_server(tmp_path) as address:
