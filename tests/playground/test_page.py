@@ -21,7 +21,7 @@ def opened(visit, url, **options):
 def test_the_page_opens_and_asks_nobody_else(visit, page_url):
     page = opened(visit, page_url).page  # the fixture asserts the rest
     assert "token" not in page.url
-    page.get_by_role("button", name="Play").first.click()
+    page.get_by_role("button", name="Train").first.click()
     page.wait_for_function("() => window.pellucid.snapshot().step > 100")
 
 
@@ -37,7 +37,7 @@ def test_an_exported_page_opens_again_without_a_network(visit, folder_url):
 def test_a_lesson_stands_in_another_page_in_one_line(visit, tmp_path):
     export_page(tmp_path / "play")
     (tmp_path / "index.html").write_text(
-        '<!doctype html><html lang="en"><title>Class</title>'
+        '<!doctype html><html lang="en"><title>Class</title><link rel="icon" href="data:,">'
         '<iframe src="play/index.html#lesson=tent" width="100%" height="900" title="x"></iframe>'
     )
     with static_server(tmp_path) as address:

@@ -37,6 +37,11 @@ def network_document(
 ) -> dict[str, Any]:
     """The network as plain values; `InvalidInput` for one that is too large for the page."""
     check_size(network.widths)
+    if network.output_activation.name != "identity":
+        raise InvalidInput(
+            f"{name or 'the network'} ends in {network.output_activation}; the playground shows "
+            "networks whose last layer has no activation."
+        )
     notes = list(notes)
     if network.dtype != np.float32:
         notes.append("The page computes in float32; the weights were rounded to it.")

@@ -75,7 +75,10 @@ export const MAKERS = {
       form: "choice",
       choices: classes,
       answer: [winner],
-      explanation: `The outputs are ${p.map((v) => figure(v)).join(", ")}; the largest decides.`,
+      explanation:
+        p.length === 1
+          ? `The probability of class ${classes[1]} is ${figure(p[0])}.`
+          : `The probabilities are ${p.map((v) => figure(v)).join(", ")}; the largest decides.`,
     };
   },
   /** Units that a row teaches nothing. */
@@ -125,10 +128,11 @@ export const MAKERS = {
   /** From a probability to nats. */
   async "loss-of-point"(app, random) {
     const classes = app.problem.classes;
-    if (!classes || app.job().likelihood.name !== "categorical") return null;
+    const family = app.job().likelihood.name;
+    if (!classes || !["categorical", "bernoulli"].includes(family)) return null;
     const row = drawnRow(app, random);
     const worked = await app.engine.worked(app.parameters(), row.x, row.y);
-    const p = worked.mean[row.y];
+    const p = family === "categorical" ? worked.mean[row.y] : row.y ? worked.mean[0] : 1 - worked.mean[0];
     return {
       text: `The point ${row.told} is of class ${classes[row.y]}, and the network gives that class the probability ${figure(p, 4)}. What is its loss in nats?`,
       form: "number",

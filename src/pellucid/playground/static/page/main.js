@@ -11,11 +11,14 @@ import { Fields } from "./fields.js";
 import { Health } from "./health.js";
 import { hiding } from "./hiding.js";
 import { Inspector } from "./inspector.js";
+import { mountLessons } from "./lessons.js";
 import { fromText } from "./links.js";
 import { NetworkView } from "./network_view.js";
 import { notices } from "./notices.js";
 import { PlanePanel } from "./plane_panel.js";
+import { mountQuiz } from "./quiz.js";
 import { openShare } from "./share.js";
+import { startDocument, stateOf, tellStart } from "./start.js";
 import { usualState } from "./state.js";
 import { summary } from "./summary.js";
 import { Theme } from "./theme.js";
@@ -25,10 +28,14 @@ import { trainingPanel } from "./training_panel.js";
 import { transport } from "./transport.js";
 import { UnitCard } from "./unit_card.js";
 
-/** The state of the address, or a fresh one with what is wrong with the address. */
-async function firstState() {
+/**
+ * The state of the address or of the start document, or a fresh one with what is wrong with them.
+ * @param {import("./start.js").Start | null} start
+ */
+async function firstState(start) {
   try {
-    return { state: (await fromText(location.hash)) ?? usualState(), wrong: "" };
+    const state = (await fromText(location.hash)) ?? (start && (await stateOf(start)));
+    return { state: state ?? usualState(), wrong: "" };
   } catch (error) {
     return { state: usualState(), wrong: `The link could not be opened: ${error instanceof Error ? error.message : error}` };
   }
@@ -47,11 +54,12 @@ async function main() {
   byId("not-started").remove();
   const engine = await Engine.open();
   const base = new URL("..", import.meta.url);
-  const [tables, sources, { state, wrong }] = await Promise.all([
+  const [tables, sources, start] = await Promise.all([
     engine.tables(),
     fetch(new URL("datasets.json", base)).then((r) => r.json()),
-    firstState(),
+    startDocument(),
   ]);
+  const { state, wrong } = await firstState(start);
   const app = new App(engine, prepared(tables), sources);
   await app.open(state, "start");
   app.forgetStart();
@@ -73,13 +81,19 @@ async function main() {
   const plane = new PlanePanel(app, fields, theme, byId("plane"));
   new Inspector(app, fields, plane.view, byId("inspector"));
   const server = meta("pellucid-server");
-  const quiz = (/** @type {HTMLElement} */ root) => root.append(h("section", { id: "quiz", "aria-label": "Predict, then reveal" }));
-  const parts = { app, fields, health, theme, network, plane: plane.view, server, formats: server ? ["onnx", "pt", "npz"] : [], quiz };
+  const quiz = (/** @type {HTMLElement} */ root) => {
+    const section = h("section", { id: "quiz", "aria-label": "Predict, then reveal" });
+    root.append(section);
+    mountQuiz(app, section);
+  };
+  const parts = { app, fields, health, theme, network, plane: plane.view, server, formats: start?.server?.save ?? [], quiz };
   const workbench = makeWorkbench(parts, byId("workbench"));
   summary(app, fields, health, byId("summary"));
   hiding(app);
   app.announce();
+  if (start) tellStart(app, start);
   if (wrong) app.tell({ kind: "error", text: wrong });
+  await mountLessons(app, byId("lessons"));
   document.documentElement.dataset.ready = "true";
   Object.assign(window, { pellucid: app }); // for the curious, and for tests
 }

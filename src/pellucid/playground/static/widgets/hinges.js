@@ -25,7 +25,7 @@ export async function mount(element, app) {
   const told = h("p", { role: "status" });
   const draw = latest(async () => {
     const knots = Array.from({ length: hinges + 1 }, (_, i) => i / hinges);
-    const values = knots.map((t) => target[Math.round(t * (N - 1))]);
+    const values = knots.map((t) => between(target, t * (N - 1)));
     const net = netOf([1, hinges, 1], "relu");
     const { logits } = await engine.forward(through(knots, values), XS, { net });
     const off = Math.max(...target.map((y, i) => Math.abs(y - logits[i])));
@@ -54,6 +54,12 @@ export async function mount(element, app) {
     told);
   await draw();
   return () => {};
+}
+
+/** The drawn curve between its points. @param {number[]} values @param {number} at */
+function between(values, at) {
+  const i = Math.min(Math.floor(at), values.length - 2);
+  return values[i] + (at - i) * (values[i + 1] - values[i]);
 }
 
 /**
