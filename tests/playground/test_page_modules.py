@@ -2,11 +2,15 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import pellucid
+
 MODULES = Path(__file__).parent / "page"
+STATIC = Path(pellucid.__file__).parent / "playground" / "static"
 
 
 def test_the_modules_of_the_page_in_node():
@@ -25,9 +29,20 @@ def test_the_data_sets_of_the_page_are_those_of_the_package():
     tool = Path(__file__).parents[2] / "tools" / "playground_datasets.py"
     if not tool.exists():
         pytest.skip("the tools are not installed")
-    import sys
-
     found = subprocess.run(
         [sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_the_types_of_the_page_are_checked():
+    checker = MODULES.parent / "node_modules" / ".bin" / "tsc"
+    if not checker.exists():
+        pytest.skip("there is no TypeScript: make node")
+    found = subprocess.run(
+        [str(checker), "--project", str(STATIC / "jsconfig.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout[-4000:]
