@@ -21,6 +21,7 @@ import { Track } from "./track.js";
 
 const SLOW_START = 600; // updates
 const SLOW_START_TIME = 700; // milliseconds
+const MOST_BYTES = 64_000_000; // of remembered runs
 const MERGE_WITHIN = 1200; // milliseconds in which changes of one slider count as one action
 
 export class App {
@@ -220,7 +221,7 @@ export class App {
     this.#take(s);
     if (s.status === "finished") this.tell({ kind: "info", text: `The schedule ended at step ${s.step}. Reset, or choose a longer one.` });
     if (this.status === "running") this.status = "paused";
-    await this.checkpoint();
+    await this.#settle();
     this.events.emit("status");
   }
 
@@ -242,6 +243,7 @@ export class App {
     this.pace = null;
     this.status = this.status === "diverged" ? "diverged" : "paused";
     this.#take(await this.engine.pause());
+    await this.#settle();
     this.events.emit("status");
   }
 
@@ -255,7 +257,7 @@ export class App {
       await this.pause();
       this.#branchIfBack();
       this.#take(await this.engine.step(n));
-      await this.checkpoint();
+      await this.#settle();
     });
   }
 
@@ -275,8 +277,8 @@ export class App {
       const wasRunning = this.running;
       await this.#leave();
       this.#take(await this.engine.edit(parameters));
-      this.#remember(label);
       await this.checkpoint();
+      this.#remember(label);
       this.#tellAll();
       if (wasRunning) this.play();
     });
@@ -392,23 +394,39 @@ export class App {
     this.events.emit("status");
   }
 
-  /** The present moment keeps the run as it is left. */
+  /** Before anything else happens, what was trained is a moment of its own. */
   async #leave() {
     if (!this.#snapshot) return;
     await this.pause();
-    const content = this.history.present.content;
-    content.run = await this.checkpoint();
-    content.curve = this.curve;
+    await this.#settle();
   }
 
-  /** @param {string} label */
-  #remember(label) {
+  /** Remembers the run where it is not what the present moment says. */
+  async #settle() {
+    const { run } = this.history.present.content;
+    const { step } = this.snapshot();
+    if (!run || run.step === step) return;
+    await this.checkpoint();
+    this.#remember(`${step > run.step ? "trained" : "back"} to step ${step}`, "train");
+  }
+
+  /** @param {string} label @param {string} [kind] actions of one kind in a row are one */
+  #remember(label, kind = label) {
     const now = performance.now();
-    const merges = label === this.#lastChange.label && now - this.#lastChange.time < MERGE_WITHIN;
-    this.#lastChange = { label, time: now };
-    if (merges && !this.history.canRedo) this.history.replace(this.#content());
+    const merges = kind === this.#lastChange.label && now - this.#lastChange.time < MERGE_WITHIN;
+    this.#lastChange = { label: kind, time: now };
+    if (merges && !this.history.canRedo) this.history.replace(this.#content(), label);
     else this.history.push(label, this.#content());
+    this.#forgetOldRuns();
     this.events.emit("history");
+  }
+
+  /** Of large networks only the latest moments keep their weights. */
+  #forgetOldRuns() {
+    const size = this.track.all.at(-1)?.state.byteLength ?? 0;
+    const most = Math.max(8, Math.floor(MOST_BYTES / Math.max(1, size)));
+    const old = this.history.all().filter((m) => m.content.run && m !== this.history.present);
+    for (const moment of old.slice(0, Math.max(0, old.length - most))) moment.content.run = null;
   }
 
   /** Training on from an earlier checkpoint leaves the later ones as a branch of their own. */
@@ -418,7 +436,8 @@ export class App {
     this.track = this.track.upTo(step);
     this.curve = this.curve.upTo(step);
     this.#lastChange.label = "";
-    this.#remember(`branch at step ${step}`);
+    const here = this.track.all.at(-1);
+    if (here?.step === step) this.#remember(`branch at step ${step}`);
   }
 
   /** @returns {Content} */
@@ -438,6 +457,7 @@ export class App {
     this.track = track;
     this.#lastChange.label = "";
     if (run) await this.#restore(run, curve.upTo(run.step));
+    else await this.#restart(null);
     this.#tellAll(true);
   }
 
@@ -454,6 +474,7 @@ export class App {
   /** @param {Snapshot} last */
   #diverged(last) {
     if (this.status === "diverged") return;
+    this.#serial(() => this.#settle());
     this.running = false;
     this.pace = null;
     this.status = "diverged";
