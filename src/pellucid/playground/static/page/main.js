@@ -2,6 +2,7 @@
 // Puts the page together: engine, data, controller, views.
 
 import { Engine } from "../engine/engine.js";
+import { keepAddress } from "./address.js";
 import { App } from "./app.js";
 import { CurvesView } from "./curves_view.js";
 import { DataPanel } from "./data_panel.js";
@@ -90,6 +91,7 @@ async function main() {
   const workbench = makeWorkbench(parts, byId("workbench"));
   summary(app, fields, health, byId("summary"));
   hiding(app);
+  keepAddress(app, (text) => app.tell({ kind: "error", text }));
   app.announce();
   if (start) tellStart(app, start);
   if (wrong) app.tell({ kind: "error", text: wrong });

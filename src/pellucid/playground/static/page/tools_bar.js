@@ -26,7 +26,10 @@ export function toolsBar(app, theme, root, open) {
   document.addEventListener("keydown", (e) => {
     const typing = e.target instanceof HTMLInputElement && ["text", "number", "search"].includes(e.target.type);
     if (typing || e.target instanceof HTMLTextAreaElement) return;
-    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z") {
+    if (e.key === " " && e.target === document.body) {
+      e.preventDefault();
+      app.toggle();
+    } else if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z") {
       e.preventDefault();
       if (e.shiftKey) app.redo();
       else app.undo();
