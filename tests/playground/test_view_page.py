@@ -30,7 +30,10 @@ window.model = {
   save_changes() { this.saved = (this.saved ?? 0) + 1; },
   on: (name, act) => { (listeners[name] ??= new Set()).add(act); },
   off: (name, act) => listeners[name]?.delete(act),
-  receive(name, value) { kept[name] = value; for (const act of listeners[`change:${name}`]) act(); },
+  receive(name, value) {
+    kept[name] = value;
+    for (const act of listeners[`change:${name}`]) act();
+  },
 };
 
 window.end = view.render({ model: window.model, el: document.getElementById("output") });
@@ -63,7 +66,7 @@ def flat(network):
 def trained(page):
     """The weights that the page has told the model."""
     return page.evaluate(
-        "() => { const t = model.get('trained'); const p = t.parameters;"
+        "() => { const p = model.get('trained').parameters;"
         " return [...new Float32Array(p.buffer, p.byteOffset, p.byteLength / 4)]; }"
     )
 
