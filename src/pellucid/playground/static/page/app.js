@@ -20,6 +20,7 @@ import { Track } from "./track.js";
 /** @typedef {{state: State, run: Checkpoint | null, curve: Curve, track: Track}} Content */
 
 const SLOW_START = 600; // updates
+const SLOW_START_TIME = 700; // milliseconds
 const MERGE_WITHIN = 1200; // milliseconds in which changes of one slider count as one action
 
 export class App {
@@ -75,6 +76,11 @@ export class App {
 
   job() {
     return makeJob(this.#state, this.problem, this.parametersAtStart);
+  }
+
+  /** Whether the run belongs to the state: between a change and its loading it does not. */
+  settled() {
+    return this.#snapshot !== null && this.#snapshot.parameters.length === countParameters(this.widths());
   }
 
   likelihood() {
@@ -198,7 +204,8 @@ export class App {
   /** As fast as it goes. The first updates come one by one, so that the curve shows them. */
   async #flatOut() {
     const token = (this.pace = {});
-    while (this.running && this.pace === token && this.snapshot().step < SLOW_START) {
+    const until = performance.now() + SLOW_START_TIME;
+    while (this.running && this.pace === token && this.snapshot().step < SLOW_START && performance.now() < until) {
       this.#take(await this.engine.step(1 + Math.floor(this.snapshot().step / 12)));
     }
     if (!this.running || this.pace !== token) return;

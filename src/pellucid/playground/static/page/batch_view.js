@@ -65,7 +65,7 @@ function layersOf(app, { gradient, update }) {
 
 /** W1[2, 0] or b1[2]. @param {number} i @param {ReturnType<typeof layout>} places */
 function nameOf(i, places) {
-  const l = places.findLastIndex((p) => p.weights <= i);
+  const l = places.filter((p) => p.weights <= i).length - 1;
   const { weights, biases, columns } = places[l];
   if (i >= biases) return `b${l + 1}[${i - biases}]`;
   return `W${l + 1}[${Math.floor((i - weights) / columns)}, ${(i - weights) % columns}]`;

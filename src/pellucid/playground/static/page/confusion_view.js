@@ -19,6 +19,7 @@ export class ConfusionView {
   }
 
   async work() {
+    if (!this.app.settled()) return;
     const { app } = this;
     const { problem } = app;
     const rows = problem[this.part];

@@ -133,6 +133,7 @@ export class Fields {
 
   async #askUnits() {
     const { app } = this;
+    if (!app.settled()) return;
     const flat = app.problem.d === 1;
     const most = Math.max(...app.widths());
     const size = flat ? LINE_SIZE : most > 16 ? 14 : UNIT_SIZE;
@@ -143,6 +144,7 @@ export class Fields {
 
   async #askPlane() {
     const { app } = this;
+    if (!app.settled()) return;
     if (app.problem.d === 1) return this.#askPieces();
     this.whyNoRegions = this.exact();
     if (this.whyNoRegions === "") await this.#askRegions();

@@ -21,6 +21,7 @@ const ENDS = { tanh: [-1, 1], sigmoid: [0, 1], hardtanh: [-1, 1], softsign: [-1,
 const NEAR_AN_END = 0.025; // of the span between the ends
 const MOSTLY = 0.95;
 const ALIKE = 1e-6;
+const ROUNDING = 1e-5; // of the largest value, in float32
 
 /**
  * @param {Float32Array} z pre-activations (n, width) @param {Float32Array} values (n, width)
@@ -29,11 +30,12 @@ const ALIKE = 1e-6;
  */
 export function judgeLayer(z, values, width, activation, layer) {
   const n = z.length / width;
-  const judged = Array.from({ length: width }, (_, k) => judge(column(z, width, k), column(values, width, k), activation, layer));
+  const columns = Array.from({ length: width }, (_, k) => column(values, width, k));
+  const judged = columns.map((own, k) => judge(column(z, width, k), own, activation, layer));
   for (let k = 1; k < width; k++) {
     if (judged[k].verdict !== "well" && judged[k].verdict !== "always on") continue;
     for (let j = 0; j < k; j++) {
-      const factor = proportion(column(values, width, k), column(values, width, j));
+      const factor = proportion(columns[k], columns[j]);
       if (factor === null) continue;
       const text = `a double of unit ${j}: ${factor.toFixed(3)} times its value on all ${n} rows`;
       judged[k] = { ...judged[k], verdict: "double", glyph: GLYPHS.double, text, why: "What both give the next layer, one unit with the sum of their weights would give: the network has one unit less than it seems." };
@@ -79,16 +81,13 @@ function column(values, width, k) {
 
 /** c where a = c b on all rows, to rounding; null where that is not so. @param {Float32Array} a @param {Float32Array} b */
 export function proportion(a, b) {
-  let aa = 0;
-  let bb = 0;
-  let ab = 0;
-  for (let i = 0; i < a.length; i++) {
-    aa += a[i] * a[i];
-    bb += b[i] * b[i];
-    ab += a[i] * b[i];
-  }
-  if (!(aa > 0 && bb > 0)) return null;
-  return aa - (ab * ab) / bb <= ALIKE * ALIKE * aa * a.length ? ab / bb : null;
+  let top = 0;
+  for (let i = 1; i < b.length; i++) if (Math.abs(b[i]) > Math.abs(b[top])) top = i;
+  const c = a[top] / b[top];
+  if (!Number.isFinite(c) || c === 0) return null;
+  const most = ROUNDING * Math.abs(a[top]);
+  for (let i = 0; i < a.length; i++) if (!(Math.abs(a[i] - c * b[i]) <= most)) return null;
+  return c;
 }
 
 const EVERY = 500; // milliseconds between two judgements
@@ -139,6 +138,7 @@ export class Health {
 
   async #look() {
     const { app } = this;
+    if (!app.settled()) return;
     this.#busy = true;
     try {
       const state = app.state();
@@ -146,7 +146,7 @@ export class Health {
       const parameters = app.parameters();
       const widths = app.widths();
       const { layers, z } = await app.engine.forward(parameters, rows, { units: true });
-      if (app.widths().join() !== widths.join()) return;
+      if (app.widths().join() !== widths.join() || layers.some((h, l) => h.length % state.hidden[l]?.units !== 0) || layers.length !== state.hidden.length) return;
       this.layers = state.hidden.map((layer, l) => judgeLayer(z[l], layers[l], layer.units, layer.activation.name, l));
       this.#markUnread(parameters, widths);
       for (const listener of this.#listeners) listener();

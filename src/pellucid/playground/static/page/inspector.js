@@ -38,6 +38,7 @@ export class Inspector {
 
   /** The line under the plane: the output where the pointer is. */
   async #tell() {
+    if (!this.app.settled()) return;
     const reading = /** @type {HTMLElement} */ (document.getElementById("plane-reading"));
     const point = this.pointer ?? this.app.state().probe;
     if (!point) {
@@ -53,6 +54,7 @@ export class Inspector {
   }
 
   async #show() {
+    if (!this.app.settled()) return;
     const { app } = this;
     const { probe } = app.state();
     const { problem } = app;

@@ -66,6 +66,7 @@ export class NetworkView {
     if (shape === this.#shape || room <= 0) return;
     this.#shape = shape;
     this.plan = networkLayout(widths, room);
+    this.stage.classList.toggle("crowded", this.plan.crowded);
     this.stage.style.width = `${this.plan.width}px`;
     this.stage.style.height = `${this.plan.height}px`;
     set(this.svg, "viewBox", `0 0 ${this.plan.width} ${this.plan.height}`);
@@ -195,7 +196,7 @@ export class NetworkView {
     return names.map((name, j) => {
       const label = !own && name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
       const box = h("div", { class: "input", title: name }, label);
-      place(box, plan.columns[0][j], plan.tile);
+      place(box, plan.columns[0][j], Math.max(plan.tile, this.app.features().length > 9 ? plan.tile : 30));
       return box;
     });
   }

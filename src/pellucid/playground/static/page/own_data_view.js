@@ -6,7 +6,9 @@ import { download } from "./dialog.js";
 import { h, refill, say } from "./dom.js";
 import { listed, plural } from "./format.js";
 import { SHAPE_SIGNS } from "./palette.js";
+import { fromText } from "./links.js";
 import { RowEditor } from "./row_editor.js";
+import { kindOf, openNetwork, openTable, readColumns } from "./server_files.js";
 import { MOST_CLASSES, MOST_INPUTS, MOST_ROWS } from "./state.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -17,18 +19,19 @@ export class OwnDataView {
   drawing = false;
   penClass = h("select", { "aria-label": "class to draw" });
 
-  /** @param {App} app @param {import("./plane_view.js").PlaneView} plane @param {HTMLElement} root @param {() => boolean} isOpen */
-  constructor(app, plane, root, isOpen) {
+  /** @param {App} app @param {import("./plane_view.js").PlaneView} plane @param {HTMLElement} root @param {() => boolean} isOpen @param {string} server */
+  constructor(app, plane, root, isOpen, server) {
     this.app = app;
+    this.server = server;
     this.text = h("textarea", { rows: 5, "aria-label": "table as text", placeholder: "x1,x2,class\n0.2,0.7,a\n0.9,0.1,b", "data-test": "csv" });
-    const file = h("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", "aria-label": "a file", onchange: () => file.files?.[0] && this.#file(file.files[0]) });
+    const file = h("input", { type: "file", accept: server ? null : ".csv,.tsv,.txt,.json,text/csv", "aria-label": "a file", onchange: () => file.files?.[0] && this.#file(file.files[0]) });
     this.wrong = h("p", { class: "warn", role: "alert", "data-test": "csv-error" });
     this.picker = h("div", { class: "picker" });
     this.pen = h("div", { class: "row" });
     root.append(
       h("div", { class: "two" },
         h("div", { class: "stack" }, h("h3", {}, "Bring a table"),
-          h("p", { class: "quiet" }, "Drop a CSV file anywhere on the page, choose one, or paste its text. It stays on your machine."),
+          h("p", { class: "quiet" }, `Drop a CSV file anywhere on the page, choose one, or paste its text.${server ? " Parquet files and networks (ONNX, PyTorch, safetensors, …) are read too." : ""} It stays on your machine.`),
           file, this.text, h("div", { class: "row" }, h("button", { class: "primary", "data-test": "read-csv", onclick: () => this.read(this.text.value, "pasted table") }, "Read the text")),
           this.wrong, this.picker),
         h("div", { class: "stack" }, h("h3", {}, "Draw points"), this.pen, h("h3", {}, "Rows"), (this.editorRoot = h("div", {})),
@@ -53,7 +56,28 @@ export class OwnDataView {
   /** @param {File} file */
   async #file(file) {
     if (file.size > 20_000_000) return say(this.wrong, `Not read: ${file.name} has ${Math.round(file.size / 1e6)} MB; at most 20 are read here.`);
-    this.read(await file.text(), file.name);
+    const kind = kindOf(file.name);
+    try {
+      if (kind === "state") await this.#state(await file.text());
+      else if (kind === "text" || !this.server) this.read(await file.text(), file.name);
+      else if (kind === "network") await openNetwork(this.app, this.server, file);
+      else this.#chooseTarget(file, (await readColumns(this.server, file)).columns);
+    } catch (error) {
+      say(this.wrong, `Not read: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+
+  /** A saved state of the playground. @param {string} text */
+  async #state(text) {
+    const state = await fromText(text);
+    if (state) await this.app.open(state, "opened a file");
+  }
+
+  /** Of a table that Python reads: which column to predict. @param {File} file @param {{name: string}[]} columns */
+  #chooseTarget(file, columns) {
+    const target = h("select", { "aria-label": "target column" }, columns.map((c) => h("option", { value: c.name, selected: c === columns.at(-1) }, c.name)));
+    const use = h("button", { class: "primary", onclick: () => openTable(this.app, this.server, file, target.value).catch((e) => say(this.wrong, `Not read: ${e.message}`)) }, "Use this target");
+    refill(this.picker, h("p", {}, `${plural(columns.length, "column")}. Target: `), target, use);
   }
 
   /** @param {string} text @param {string} name */

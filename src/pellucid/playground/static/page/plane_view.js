@@ -7,7 +7,8 @@ import { figure } from "./format.js";
 import { reach } from "./heat.js";
 import { LineView } from "./line_view.js";
 import { drawPoints } from "./points.js";
-import { fillIds, locate, paintFlat, stretch, toColumn, toRow } from "./scanline.js";
+import { packed, rgb } from "./palette.js";
+import { eachChange, fillIds, locate, paintFlat, stretch, toColumn, toRow } from "./scanline.js";
 import { regionColours, scaleOf, Shades } from "./shading.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -15,7 +16,8 @@ import { regionColours, scaleOf, Shades } from "./shading.js";
 
 const SIZE = 400; // pixels of the picture; CSS stretches it
 const DENSE = (globalThis.devicePixelRatio ?? 1) > 1.2 ? 2 : 1.25; // pixels of the lines for one of the picture
-const MOST_EDGES = 12_000; // regions; beyond it the lines would be a grey mass
+const MOST_PATHS = 800; // regions; more of them have their edges drawn pixel by pixel
+const MOST_EDGES = 12_000; // beyond it the lines would be a grey mass
 
 export class PlaneView {
   ids = new Int32Array(SIZE * SIZE).fill(-1);
@@ -76,6 +78,7 @@ export class PlaneView {
     else if (drawn && (view.colour === "pattern" || view.colour === "slope")) {
       paintFlat(this.ids, regionColours(view.colour, drawn, palette), palette.at(0), this.pixels);
     } else this.#paintOutput(drawn);
+    if (drawn && view.edges && drawn.n > MOST_PATHS && drawn.n <= MOST_EDGES) this.#pixelEdges();
     this.context.putImageData(this.image, 0, 0);
     this.#lines(drawn);
     this.#mark();
@@ -113,7 +116,7 @@ export class PlaneView {
     c.clearRect(0, 0, SIZE, SIZE);
     const { view, unit } = this.app.state();
     const w = this.window();
-    if (regions && view.edges && regions.n <= MOST_EDGES) this.#edges(c, regions, w);
+    if (regions && view.edges && regions.n <= MOST_PATHS) this.#edges(c, regions, w);
     if (view.boundary) this.#boundary(c, regions, w);
     if (unit) this.#bentLine(c, unit, w);
   }
@@ -131,10 +134,21 @@ export class PlaneView {
       c.closePath();
     }
     c.strokeStyle = this.theme.current.ink;
-    c.globalAlpha = n > 3000 ? 0.18 : n > 600 ? 0.28 : 0.4;
-    c.lineWidth = n > 1500 ? 0.5 : 0.8;
+    c.globalAlpha = n > 300 ? 0.3 : 0.4;
+    c.lineWidth = n > 300 ? 0.6 : 0.8;
     c.stroke();
     c.globalAlpha = 1;
+  }
+
+  /** Pixels on an edge take a third of the ink: as many polygons as one likes, in one pass. */
+  #pixelEdges() {
+    const [r, g, b] = rgb(this.theme.current.ink);
+    const { pixels } = this;
+    eachChange(this.ids, SIZE, SIZE, (at) => {
+      const p = pixels[at];
+      const mixed = (/** @type {number} */ shift, /** @type {number} */ ink) => (((p >>> shift) & 255) * 2 + ink) / 3;
+      pixels[at] = packed([mixed(0, r), mixed(8, g), mixed(16, b)]);
+    });
   }
 
   /** @param {CanvasRenderingContext2D} c @param {import("./types.js").Regions | null} regions @param {import("./scanline.js").Window} w */

@@ -11,6 +11,7 @@ import { inputRows } from "./problem.js";
 
 import { scaleOf, Shades } from "./shading.js";
 import { judgeSeeds } from "./seeds_verdict.js";
+import { verdictCall } from "./verdict_call.js";
 
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("../engine/types.js").Finished} Finished */
@@ -22,8 +23,8 @@ const WIDER = 4; // times as many units in the wider network that is tried besid
 export class SeedsView {
   busy = false;
 
-  /** @param {App} app @param {import("./fields.js").Fields} fields @param {{current: import("./palette.js").Palette}} theme @param {HTMLElement} root */
-  constructor(app, fields, theme, root) {
+  /** @param {App} app @param {import("./fields.js").Fields} fields @param {{current: import("./palette.js").Palette}} theme @param {HTMLElement} root @param {string} server */
+  constructor(app, fields, theme, root, server) {
     this.app = app;
     this.fields = fields;
     this.theme = theme;
@@ -37,6 +38,7 @@ export class SeedsView {
     root.append(
       h("p", { class: "quiet" }, `Is the network too small, or was it unlucky? The same settings from ${SEEDS} seeds, and a network ${WIDER} times as wide from 8.`),
       h("div", { class: "row" }, this.button, this.steps, this.cancel, this.progress), this.verdict, this.strip, fan);
+    if (server) verdictCall(app, root, server, () => Number(this.steps.value));
     this.fan = new Chart(fan, theme, { height: 130, label: "Test or training losses of all seeds by step" });
   }
 

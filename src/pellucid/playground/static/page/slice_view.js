@@ -29,6 +29,7 @@ export class SliceView {
   }
 
   async work() {
+    if (!this.app.settled()) return;
     const { app } = this;
     const { problem } = app;
     const { low, high } = this.fields.window();

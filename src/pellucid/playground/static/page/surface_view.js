@@ -40,6 +40,7 @@ export class SurfaceView {
   }
 
   async work() {
+    if (!this.app.settled()) return;
     const { app, fields } = this;
     if (app.problem.d < 2) return;
     const { logits } = await app.engine.forward(app.parameters(), fields.gridRows(CELLS));

@@ -26,8 +26,8 @@ export function makeWorkbench({ app, fields, health, theme, network, plane, serv
   return new Workbench(app, [
     { id: "worked", title: "Worked pass", control: "worked", build: (r) => new WorkedView(app, network, r, open("worked")) },
     { id: "units", title: "Units", control: "unitHealth", build: (r) => unitsView(app, health, r, open("units")) },
-    { id: "seeds", title: "Capacity or luck?", control: "seeds", build: (r) => void new SeedsView(app, fields, theme, r) },
-    { id: "data", title: "Your data", control: "ownData", build: (r) => new OwnDataView(app, plane, r, open("data")) },
+    { id: "seeds", title: "Capacity or luck?", control: "seeds", build: (r) => void new SeedsView(app, fields, theme, r, server) },
+    { id: "data", title: "Your data", control: "ownData", build: (r) => new OwnDataView(app, plane, r, open("data"), server) },
     { id: "views", title: "Other views", control: "views", build: (r) => viewsView(app, fields, theme, r, open("views")) },
     { id: "timeline", title: "Timeline", control: "timeline", build: (r) => timelineView(app, r, open("timeline")) },
     { id: "batch", title: "Next step", control: "step", build: (r) => batchView(app, r, open("batch")) },

@@ -51,6 +51,7 @@ export class WarpView {
   }
 
   async work() {
+    if (!this.app.settled()) return;
     const { app } = this;
     const { problem } = app;
     if (!app.state().hidden.length || problem.d < 2) {

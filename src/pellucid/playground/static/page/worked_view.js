@@ -3,7 +3,7 @@
 // writes them. What is read lights up in the drawing of the network.
 
 import { h, refill, set, tableHead } from "./dom.js";
-import { decimal, factor, figure } from "./format.js";
+import { decimal, factor } from "./format.js";
 import { Pump } from "./fields.js";
 import { inputRows } from "./problem.js";
 import { lossLines, slopeLine } from "./worked_loss.js";
@@ -46,6 +46,7 @@ export class WorkedView {
   }
 
   async #work() {
+    if (!this.app.settled()) return;
     const { app } = this;
     const { problem } = app;
     const { probe } = app.state();
@@ -57,7 +58,8 @@ export class WorkedView {
     const y = this.#targetFor(probe);
     this.#targetField(y);
     const row = inputRows(probe, app.state(), problem);
-    const work = await app.engine.worked(app.parameters(), row, y);
+    // hand-written weights such as 0.1 are worked as the decimals that they stand for
+    const work = await app.engine.worked(Float64Array.from(app.parameters(), tidy), Array.from(row, tidy), y);
     this.#write(work, y);
   }
 
@@ -126,7 +128,7 @@ export class WorkedView {
     const z = work.z[l];
     const name = `z${l + 1}`;
     const rows = indices(z.length).map((k) => {
-      const terms = indices(before.length, MOST_TERMS).map((j) => `${factor(W.at(k, j))}·${factor(l === 0 ? tidy(before[j]) : before[j])}`);
+      const terms = indices(before.length, MOST_TERMS).map((j) => `${factor(W.at(k, j))}·${factor(before[j])}`);
       const more = before.length > MOST_TERMS ? ` + … ${before.length - MOST_TERMS} more` : "";
       return this.#line(`${name}[${k}] = ${terms.join(" + ")}${more} + ${factor(W.bias(k))} = ${decimal(z[k])}`,
         { edges: Array.from(before, (_, j) => /** @type {[number, number, number]} */ ([l, k, j])), units: [[l, k]] });
@@ -237,5 +239,3 @@ function tidy(v) {
   const short = Number(v.toPrecision(7));
   return Math.fround(short) === v ? short : v;
 }
-
-export { figure };
