@@ -18,13 +18,16 @@ export function question(app, steps, budget) {
   return {
     table: { name: problem.title, columns: names, X, target: problem.target, task: problem.task, y: Array.from(problem.y), classes: problem.classes, notes: [] },
     recipe: {
-      hidden: state.hidden.map((l) => l.units), activation: state.hidden[0]?.activation.name ?? "relu", optimizer: job.optimizer.name,
+      hidden: state.hidden.map((l) => l.units), activation: state.hidden.length ? state.hidden.map((l) => written(l.activation)) : "relu", optimizer: job.optimizer.name,
       learning_rate: job.optimizer.learning_rate, steps, batch_size: job.batch_size || null, weight_decay: job.weight_decay, schedule: "constant", standardize: false,
     },
     seed: state.seed,
     budget,
   };
 }
+
+/** As Python reads it: leaky_relu(0.1). @param {import("./state.js").Named} activation */
+const written = ({ name, parameters }) => (parameters.length ? `${name}(${parameters.join(",")})` : name);
 
 /** @param {App} app @param {HTMLElement} root @param {string} server address of the server's calls @param {() => number} steps */
 export function verdictCall(app, root, server, steps) {
@@ -40,7 +43,8 @@ export function verdictCall(app, root, server, steps) {
     text.hidden = true;
     try {
       const body = JSON.stringify(question(app, steps(), 60));
-      const answer = await fetch(`${server}verdict`, { method: "POST", body, signal: running.signal });
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${server}verdict`, { method: "POST", body, headers, signal: running.signal });
       if (!answer.ok) throw new Error((await answer.json()).error);
       for await (const line of lines(answer)) {
         if (line.error) throw new Error(line.error);
