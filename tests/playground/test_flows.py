@@ -302,3 +302,22 @@ def test_a_state_file_is_short_and_readable(page):
     with page.expect_download() as download:
         page.get_by_role("button", name="Save as a file").click()
     assert json.loads(download.value.path().read_text()) == {"version": 1}
+
+
+@pytest.mark.page
+def test_python_gives_its_verdict_and_its_files(visit, page_server):
+    page = visit(f"http://127.0.0.1:{page_server.port}/?token={page_server.token}").page
+    page.wait_for_selector(READY)
+    apply(page, {"hidden": [{"units": 2}], "data": {"name": "moons"}})
+    page.locator("#tab-seeds").click()
+    page.get_by_label("steps of each").select_option("300")
+    page.locator("[data-test=diagnose]").click()
+    page.locator("[data-test=diagnosis]").wait_for(timeout=150_000)
+    assert page.locator("[data-test=diagnosis]").inner_text().strip()
+    page.locator("#tab-code").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=".pellucid").click()
+    network = pellucid.load(
+        download.value.path().rename(download.value.path().with_suffix(".pellucid"))
+    )
+    assert np.array_equal(network.parameters().astype(np.float32), parameters(page))

@@ -26,7 +26,7 @@ export function codeView(app, root, isOpen, server, formats) {
   root.append(h("div", { class: "row" }, tabs, copyButton, files), code);
   const fromServer = async (/** @type {string} */ format) => {
     const body = JSON.stringify(networkDocument(app.job(), app.parameters(), app.state(), app.problem));
-    const response = await fetch(`${server}save?format=${format}`, { method: "POST", body, headers: { "content-type": "application/json" } });
+    const response = await fetch(`${server}save?format=${format}`, { method: "POST", headers: { "content-type": "application/json" }, body });
     if (!response.ok) {
       const { error } = await response.json().catch(() => ({ error: `the server answered ${response.status}.` }));
       app.tell({ kind: "error", text: `Not saved: ${error}` });

@@ -24,7 +24,7 @@ export class OwnDataView {
     this.app = app;
     this.server = server;
     this.text = h("textarea", { rows: 5, "aria-label": "table as text", placeholder: "x1,x2,class\n0.2,0.7,a\n0.9,0.1,b", "data-test": "csv" });
-    const file = h("input", { type: "file", accept: server ? null : ".csv,.tsv,.txt,.json,text/csv", "aria-label": "a file", onchange: () => file.files?.[0] && this.#file(file.files[0]) });
+    const file = h("input", { type: "file", accept: server ? null : ".csv,.tsv,.txt,.json,text/csv", "aria-label": "a file", onchange: () => file.files?.[0] && this.take(file.files[0]) });
     this.wrong = h("p", { class: "warn", role: "alert", "data-test": "csv-error" });
     this.picker = h("div", { class: "picker" });
     this.pen = h("div", { class: "row" });
@@ -38,23 +38,14 @@ export class OwnDataView {
           h("div", { class: "row" }, h("button", { onclick: () => this.#export(), "data-test": "export-points" }, "Save the rows as CSV")))));
     this.editor = new RowEditor(app, this.editorRoot, isOpen);
     plane.ondraw = (point) => this.#draw(point);
-    document.addEventListener("dragover", (e) => e.preventDefault());
-    document.addEventListener("drop", (e) => {
-      e.preventDefault();
-      const dropped = e.dataTransfer?.files[0];
-      if (dropped) this.ondrop(dropped);
-    });
     app.events.on("state", () => this.#pen());
     this.#pen();
   }
 
-  /** @param {File} file */
-  ondrop = (file) => this.#file(file);
-
   show = () => this.editor.show();
 
-  /** @param {File} file */
-  async #file(file) {
+  /** Reads a file that was chosen or dropped. @param {File} file */
+  async take(file) {
     if (file.size > 20_000_000) return say(this.wrong, `Not read: ${file.name} has ${Math.round(file.size / 1e6)} MB; at most 20 are read here.`);
     const kind = kindOf(file.name);
     try {

@@ -45,7 +45,7 @@ async function open(app, given) {
 
 /** @param {string} place @param {File} file @returns {Promise<any>} */
 async function send(place, file) {
-  const answer = await fetch(place, { method: "POST", body: file });
+  const answer = await fetch(place, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file });
   const found = await answer.json().catch(() => ({ error: `the server answered ${answer.status}.` }));
   if (!answer.ok) throw new Error(found.error);
   return found;

@@ -23,11 +23,13 @@ import { WorkedView } from "./worked_view.js";
 export function makeWorkbench({ app, fields, health, theme, network, plane, server, formats, quiz }, root) {
   /** @type {(id: import("./workbench.js").Tool["id"]) => () => boolean} */
   const open = (id) => () => app.state().view.tab === id;
-  return new Workbench(app, [
+  /** @type {OwnDataView | null} */
+  let data = null;
+  const workbench = new Workbench(app, [
     { id: "worked", title: "Worked pass", control: "worked", build: (r) => new WorkedView(app, network, r, open("worked")) },
     { id: "units", title: "Units", control: "unitHealth", build: (r) => unitsView(app, health, r, open("units")) },
     { id: "seeds", title: "Capacity or luck?", control: "seeds", build: (r) => void new SeedsView(app, fields, theme, r, server) },
-    { id: "data", title: "Your data", control: "ownData", build: (r) => new OwnDataView(app, plane, r, open("data"), server) },
+    { id: "data", title: "Your data", control: "ownData", build: (r) => (data = new OwnDataView(app, plane, r, open("data"), server)) },
     { id: "views", title: "Other views", control: "views", build: (r) => viewsView(app, fields, theme, r, open("views")) },
     { id: "timeline", title: "Timeline", control: "timeline", build: (r) => timelineView(app, r, open("timeline")) },
     { id: "batch", title: "Next step", control: "step", build: (r) => batchView(app, r, open("batch")) },
@@ -35,4 +37,13 @@ export function makeWorkbench({ app, fields, health, theme, network, plane, serv
     { id: "code", title: "Code", control: "code", build: (r) => codeView(app, r, open("code"), server, formats) },
     { id: "challenges", title: "Predict", control: "challenges", build: quiz },
   ], root);
+  document.addEventListener("dragover", (e) => e.preventDefault());
+  document.addEventListener("drop", (e) => {
+    e.preventDefault();
+    const file = e.dataTransfer?.files[0];
+    if (!file) return;
+    workbench.open("data", true);
+    data?.take(file);
+  });
+  return workbench;
 }

@@ -43,8 +43,7 @@ export function verdictCall(app, root, server, steps) {
     text.hidden = true;
     try {
       const body = JSON.stringify(question(app, steps(), 60));
-      const headers = { "content-type": "application/json" };
-      const answer = await fetch(`${server}verdict`, { method: "POST", body, headers, signal: running.signal });
+      const answer = await fetch(`${server}verdict`, { method: "POST", headers: { "content-type": "application/json" }, body, signal: running.signal });
       if (!answer.ok) throw new Error((await answer.json()).error);
       for await (const line of lines(answer)) {
         if (line.error) throw new Error(line.error);
