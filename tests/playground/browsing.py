@@ -67,6 +67,7 @@ class Visit:
         self.page = self.context.new_page()
         self.page.set_default_timeout(20_000)
         self.requests: list[str] = []
+        self.first: list[str] = []
         self.complaints: list[str] = []
         self.context.on("request", lambda request: self.requests.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))

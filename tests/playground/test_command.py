@@ -73,7 +73,7 @@ MISTAKES = {
     "a bad lesson": (["--lesson", "bad.json"], "title needs to be a text"),
     "a lesson that is no JSON": (["--lesson", "rows.csv"], "it is no JSON"),
     "no network": (["bad.json"], "bad.json"),
-    "wide table": (["wide.csv", "--target", "y"], "at most 12"),
+    "wide table": (["wide.csv", "--target", "y"], "at most 24"),
 }
 
 
@@ -81,9 +81,9 @@ MISTAKES = {
 def test_a_mistake_is_one_line_with_exit_code_2(name, tmp_path, capsys):
     (tmp_path / "rows.csv").write_text("a,y\n" + "1,2\n3,4\n" * 10)
     (tmp_path / "bad.json").write_text('{"format": 1}')
-    names = [f"c{i}" for i in range(20)]
-    row = ",".join(f"{i}.5" for i in range(20))
-    other = ",".join(f"{i}.25" for i in range(20))
+    names = [f"c{i}" for i in range(30)]
+    row = ",".join(f"{i}.5" for i in range(30))
+    other = ",".join(f"{i}.25" for i in range(30))
     (tmp_path / "wide.csv").write_text(",".join(names) + ",y\n" + f"{row},1\n{other},2\n" * 10)
     words, expected = MISTAKES[name]
     before = sorted(p.name for p in tmp_path.iterdir())

@@ -140,11 +140,11 @@ def _serve(opened: dict[str, Any], lessons: dict[str, bytes], port: int, browser
         typer.echo(f"pellucid: {visible(line)}", err=True)
 
     with logging_in_lines(log), Playground(start, port=port, lessons=lessons) as page:
-        typer.echo(page.url)
-        if browser:
-            _open(page)
-        typer.echo("Ctrl-C ends the playground.", err=True)
         try:
+            typer.echo(page.url)
+            if browser:
+                _open(page)
+            typer.echo("Ctrl-C ends the playground.", err=True)
             page.wait()
         except KeyboardInterrupt:
             typer.echo("The playground has ended.", err=True)

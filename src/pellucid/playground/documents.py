@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..datasets import Table
 
 MOST_UNITS, MOST_LAYERS = 128, 9
-MOST_ROWS, MOST_COLUMNS = 5000, 12
+MOST_ROWS, MOST_COLUMNS = 5000, 24
 """What the page takes; static/page/state.js has the same numbers."""
 
 

@@ -6,7 +6,7 @@ import { FEATURE_NAMES } from "./features.js";
 
 export const VERSION = 1;
 export const MOST_ROWS = 5000;
-export const MOST_INPUTS = 12;
+export const MOST_INPUTS = 24;
 export const MOST_LAYERS = 8;
 export const MOST_UNITS = 128;
 export const MOST_CLASSES = 10;

@@ -18,13 +18,16 @@ export function question(app, steps, budget) {
   return {
     table: { name: problem.title, columns: names, X, target: problem.target, task: problem.task, y: Array.from(problem.y), classes: problem.classes, notes: [] },
     recipe: {
-      hidden: state.hidden.map((l) => l.units), activation: state.hidden[0]?.activation.name ?? "relu", optimizer: job.optimizer.name,
+      hidden: state.hidden.map((l) => l.units), activation: state.hidden.length ? state.hidden.map((l) => written(l.activation)) : "relu", optimizer: job.optimizer.name,
       learning_rate: job.optimizer.learning_rate, steps, batch_size: job.batch_size || null, weight_decay: job.weight_decay, schedule: "constant", standardize: false,
     },
     seed: state.seed,
     budget,
   };
 }
+
+/** As Python reads it: leaky_relu(0.1). @param {import("./state.js").Named} activation */
+const written = ({ name, parameters }) => (parameters.length ? `${name}(${parameters.join(",")})` : name);
 
 /** @param {App} app @param {HTMLElement} root @param {string} server address of the server's calls @param {() => number} steps */
 export function verdictCall(app, root, server, steps) {
