@@ -1,9 +1,11 @@
-"""Builds the playground's engine, static/engine/pellucid.wasm, from the kernels' sources.
+"""Builds the playground's engine, static/engine/pellucid.wasm.gz, from the kernels' sources.
 
-Needs Debian's emscripten (emcc). built.json, next to the module, has the hash of the sources that it
-was built from; `--check` compares it with the sources as they are, and builds nothing.
+Needs Debian's emscripten (emcc). The page unpacks the module itself, so that it is small on any
+server. built.json, next to it, has the hash of the sources that it was built from; `--check`
+compares it with the sources as they are, and builds nothing.
 """
 
+import gzip
 import hashlib
 import json
 import subprocess
@@ -15,47 +17,51 @@ ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "src/pellucid/_kernels"
 ENGINE = ROOT / "src/pellucid/playground/static/engine"
 
-#: sources, each with its macros
-COMMON = ("-std=c++20", "-O3", "-msimd128", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math")
-FLOAT = (
-    "-DPELLUCID_ISA=baseline",
-    '-DPELLUCID_ISA_NAME="wasm"',
-    "-DPELLUCID_REAL=float",
-    "-DPELLUCID_LANES=4",
-    "-DPELLUCID_REGISTERS=16",
-)
-DOUBLE = (
-    "-DPELLUCID_ISA=baseline_double",
-    '-DPELLUCID_ISA_NAME="wasm"',
-    "-DPELLUCID_REAL=double",
-    "-DPELLUCID_LANES=2",
-    "-DPELLUCID_REGISTERS=16",
-)
-REGIONS = ("-DPELLUCID_ISA=baseline", '-DPELLUCID_ISA_NAME="wasm"', "-DPELLUCID_LINES_ONLY")
+COMMON = ("-std=c++20", "-msimd128", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math")
+SMALL = "-DPELLUCID_SMALL"  # leaves out what a page never needs
+SLOW = ("-Oz", "-DPELLUCID_INLINE=inline")  # for what is called now and then
+
+
+def of_type(namespace: str, real: str, lanes: int) -> tuple[str, ...]:
+    """The macros of the kernels that are compiled for a number type."""
+    return (
+        f"-DPELLUCID_ISA={namespace}",
+        '-DPELLUCID_ISA_NAME="wasm"',
+        f"-DPELLUCID_REAL={real}",
+        f"-DPELLUCID_LANES={lanes}",
+        "-DPELLUCID_REGISTERS=16",
+        SMALL,
+    )
+
+
+FLOAT, DOUBLE = of_type("baseline", "float", 4), of_type("baseline_double", "double", 2)
+REGIONS = ("-DPELLUCID_ISA=baseline", '-DPELLUCID_ISA_NAME="wasm"', SMALL)
+
+#: sources with their flags; what takes no time is compiled for size
 UNITS = (
-    ("train.cpp", FLOAT),
-    ("wasm/passes.cpp", FLOAT),
-    ("wasm/passes.cpp", DOUBLE),
-    ("subdivide_plane.cpp", REGIONS),
-    ("subdivide_box.cpp", REGIONS),
-    ("compose_maps.cpp", REGIONS),
-    ("region_driver.cpp", ()),
-    ("growing.cpp", ()),
-    ("predicates.cpp", ()),
-    ("dyadic.cpp", ()),
-    ("residue_maps.cpp", ()),
-    ("merge_regions.cpp", ()),
-    ("class_cuts.cpp", ()),
-    ("predict.cpp", ()),
-    ("draws.cpp", ()),
-    ("wasm/abi.cpp", ()),
-    ("wasm/training.cpp", ()),
-    ("wasm/network.cpp", ()),
-    ("wasm/regions.cpp", ()),
-    ("wasm/initialize.cpp", ()),
+    ("train.cpp", ("-O2", *FLOAT)),
+    ("wasm/passes.cpp", ("-Os", *FLOAT)),
+    ("wasm/passes.cpp", (*SLOW, *DOUBLE)),
+    ("subdivide_plane.cpp", ("-O3", *REGIONS)),
+    ("subdivide_box.cpp", (*SLOW, *REGIONS)),
+    ("compose_maps.cpp", ("-O2", *REGIONS)),
+    ("region_driver.cpp", ("-Os",)),
+    ("growing.cpp", ("-Os",)),
+    ("predicates.cpp", ("-Os",)),
+    ("dyadic.cpp", ("-Os",)),
+    ("residue_maps.cpp", ("-O2",)),
+    ("merge_regions.cpp", ("-O2",)),
+    ("class_cuts.cpp", ("-Os",)),
+    ("predict.cpp", ("-Os",)),
+    ("draws.cpp", ("-Os",)),
+    ("wasm/abi.cpp", ("-Os",)),
+    ("wasm/training.cpp", ("-Os",)),
+    ("wasm/network.cpp", ("-Os",)),
+    ("wasm/regions.cpp", ("-Os",)),
+    ("wasm/initialize.cpp", ("-Os",)),
 )
 LINK = (
-    "-O3",
+    "-Os",
     "-msimd128",
     "--no-entry",
     "-sSTANDALONE_WASM=1",
@@ -79,14 +85,18 @@ def source_hash() -> str:
     return digest.hexdigest()
 
 
-def build(target: Path) -> None:
-    """Compile and link the module."""
+def build(target: Path) -> int:
+    """Compile, link and pack the module; its size in bytes before it is packed."""
     with tempfile.TemporaryDirectory() as folder:
         objects = []
         for i, (name, macros) in enumerate(UNITS):
             objects.append(f"{folder}/{i}.o")
             emcc(*COMMON, *macros, "-c", str(KERNELS / name), "-o", objects[-1])
-        emcc(*LINK, *objects, "-o", str(target))
+        linked = Path(folder) / "pellucid.wasm"
+        emcc(*LINK, *objects, "-o", str(linked))
+        module = linked.read_bytes()
+    target.write_bytes(gzip.compress(module, 9, mtime=0))
+    return len(module)
 
 
 def emcc(*arguments: str) -> None:
@@ -105,11 +115,12 @@ def main() -> int:
         if not fresh:
             print("pellucid.wasm was built from other sources; run make wasm and commit it.")
         return 0 if fresh else 1
-    target = ENGINE / "pellucid.wasm"
-    build(target)
-    about = {"sources": source_hash(), "compiler": compiler(), "bytes": target.stat().st_size}
+    target = ENGINE / "pellucid.wasm.gz"
+    size = build(target)
+    packed = target.stat().st_size
+    about = {"sources": source_hash(), "compiler": compiler(), "bytes": size, "packed": packed}
     record.write_text(json.dumps(about, indent=2) + "\n")
-    print(f"{target.relative_to(ROOT)}: {about['bytes']:,} bytes")
+    print(f"{target.relative_to(ROOT)}: {packed:,} bytes, {size:,} unpacked")
     return 0
 
 

@@ -50,9 +50,10 @@ def array(kind: str, name: str, words: list[str]) -> str:
 def main() -> None:
     inside, width, height = tables()
     parts = [
-        "// NumPy's ziggurat under exp(-x^2 / 2), which draws.cpp takes normal numbers from; written by\n"
-        "// tools/ziggurat.py.\n#pragma once\n\n#include <cstdint>\n\nnamespace pellucid {\n",
-        f"constexpr double ziggurat_end = {END.hex()}, ziggurat_inverse_end = {INVERSE_END.hex()};\n",
+        "// NumPy's ziggurat under exp(-x^2 / 2), which draws.cpp takes normal numbers from; written\n"
+        "// by tools/ziggurat.py.\n#pragma once\n\n#include <cstdint>\n\nnamespace pellucid {\n",
+        f"constexpr double ziggurat_end = {END.hex()};\n"
+        f"constexpr double ziggurat_inverse_end = {INVERSE_END.hex()};\n",
         array("uint64_t", "ziggurat_inside", [hex(k) for k in inside]) + "\n",
         array("double", "ziggurat_width", [w.hex() for w in width]) + "\n",
         array("double", "ziggurat_height", [h.hex() for h in height]) + "\n",

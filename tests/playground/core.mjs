@@ -1,12 +1,13 @@
 // Runs the engine's core in Node for the tests: one JSON line in, one out. Arrays travel as their bytes.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { gunzipSync } from "node:zlib";
 
 const engine = new URL("../../src/pellucid/playground/static/engine/", import.meta.url);
 const { Core } = await import(new URL("core.js", engine));
 const { bounds } = await import(new URL("bounds.js", engine));
-const file = process.argv[2] ?? new URL("pellucid.wasm", engine);
-const core = await Core.open(readFileSync(file));
+const file = process.argv[2] ?? new URL("pellucid.wasm.gz", engine);
+const core = await Core.open(gunzipSync(readFileSync(file)));
 
 const TYPES = { Float32Array, Float64Array, Int32Array, Uint8Array };
 

@@ -321,3 +321,36 @@ def test_python_gives_its_verdict_and_its_files(visit, page_server):
         download.value.path().rename(download.value.path().with_suffix(".pellucid"))
     )
     assert np.array_equal(network.parameters().astype(np.float32), parameters(page))
+
+
+def test_every_setting_can_change_while_a_network_trains(page):
+    step(page, 5)
+    found = page.evaluate(
+        """async () => {
+          const app = window.pellucid;
+          const said = [];
+          const settings = { optimizer: "sgd", momentum: 0.5, batch_size: 0, weight_decay: 0.01,
+            l1: 0.001, dropout: 0.2, clip_norm: 1, schedule: "step", learning_rate: 0.02 };
+          for (const [name, value] of Object.entries(settings)) {
+            await app.change(name, (s) => { s.training[name] = value; });
+            await app.step(3);
+            said.push([app.snapshot().step, Number.isFinite(app.snapshot().training_loss)]);
+          }
+          for (let i = 0; i < 18; i++) await app.undo();
+          return [said, app.snapshot().step, app.state().training.optimizer];
+        }"""
+    )
+    assert found == [[[8 + 3 * i, True] for i in range(9)], 5, "adam"]
+
+
+def test_a_state_that_the_engine_refuses_changes_nothing(page):
+    step(page, 5)
+    before = parameters(page)
+    bad = {"version": 1, "run": {"parameters": "AAAA", "state": "AAAA"}}
+    page.locator("[data-test=share]").click()
+    page.locator("[data-test=paste-link]").fill(json.dumps(bad))
+    page.locator("[data-test=open-link]").click()
+    page.get_by_text("Not opened:").wait_for()
+    page.keyboard.press("Escape")
+    assert np.array_equal(parameters(page), before)
+    step(page, 1)

@@ -203,7 +203,7 @@ constexpr RegionKernel kernel_of() {
 
 }  // namespace
 
-#if defined(PELLUCID_LINES_ONLY)  // the browser's: the others are larger than all the rest
+#if defined(PELLUCID_SMALL)  // for a page, segments alone
 extern const RegionKernel line_kernel;
 const RegionKernel line_kernel = kernel_of<1, 1>();
 #else

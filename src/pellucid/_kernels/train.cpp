@@ -199,6 +199,8 @@ size_t workspace_bytes(const Job& job) {
     return arena.used;
 }
 
+#if !defined(PELLUCID_SMALL)
+
 // Calls f on blocks of L numbers, so that any n will do.
 template <class F>
 void in_blocks(const real* x, int64_t n, const F& f) {
@@ -250,10 +252,16 @@ double rate_of_step(const Job& job, int64_t step) {
     return learning_rate(job, step, job.optimizer.learning_rate);
 }
 
+#endif
+
 }  // namespace
 
 extern const Kernel kernel;
+#if defined(PELLUCID_SMALL)
+const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, state_size, train, nullptr, nullptr, nullptr};
+#else
 const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, state_size, train,
                     rate_of_step,      apply,           activate_any};
+#endif
 
 }  // namespace pellucid::PELLUCID_ISA

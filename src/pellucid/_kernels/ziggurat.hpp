@@ -1,12 +1,13 @@
-// NumPy's ziggurat under exp(-x^2 / 2), which draws.cpp takes normal numbers from; written by
-// tools/ziggurat.py.
+// NumPy's ziggurat under exp(-x^2 / 2), which draws.cpp takes normal numbers from; written
+// by tools/ziggurat.py.
 #pragma once
 
 #include <cstdint>
 
 namespace pellucid {
 
-constexpr double ziggurat_end = 0x1.d3bb48209ad33p+1, ziggurat_inverse_end = 0x1.183aa6c20e8c1p-2;
+constexpr double ziggurat_end = 0x1.d3bb48209ad33p+1;
+constexpr double ziggurat_inverse_end = 0x1.183aa6c20e8c1p-2;
 
 constexpr uint64_t ziggurat_inside[256] = {
     0xef33d8025ef6a, 0x0, 0xc08be98fbc6a8, 0xda354fabd8142, 0xe51f67ec1eeea, 0xeb255e9d3f77e,

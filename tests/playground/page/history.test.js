@@ -56,7 +56,7 @@ test("a curve stays small, keeps its ends, and can be cut", () => {
 
 test("checkpoints stay in order and few", () => {
   const track = new Track();
-  const at = (step) => ({ step, loss: 0, test: 0, state: new ArrayBuffer(1) });
+  const at = (step) => ({ step, loss: 0, test: 0, state: new ArrayBuffer(1), parameters: new Float32Array(1), kind: "", offset: 0 });
   for (let step = 0; step < 100_000; step++) if (track.wants(step)) track.add(at(step));
   assert.ok(track.all.length <= MOST_CHECKPOINTS);
   assert.ok(track.all.every((c, i, all) => i === 0 || all[i - 1].step < c.step));

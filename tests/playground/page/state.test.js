@@ -21,7 +21,7 @@ test("every preset survives a link and a file", async () => {
 
 test("a run in a link comes back byte for byte", async () => {
   const state = usualState();
-  state.run = { parameters: "AAAA", state: "AQID" };
+  state.run = { parameters: "AAAA", state: "AQID", offset: 7 };
   assert.deepEqual((await fromText(await toHash(state)))?.run, state.run);
 });
 

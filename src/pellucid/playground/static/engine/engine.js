@@ -32,6 +32,18 @@ export class EngineError extends Error {
 }
 
 /**
+ * The module out of its file; some servers have unpacked it on the way.
+ * @param {ArrayBuffer} file
+ * @returns {Promise<ArrayBuffer>}
+ */
+async function unpacked(file) {
+  const [first, second] = new Uint8Array(file, 0, 2);
+  if (first !== 0x1f || second !== 0x8b) return file;
+  const stream = new Blob([file]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+/**
  * One worker, its open calls, and what it says without being asked.
  */
 class Remote {
@@ -122,10 +134,10 @@ export class Engine {
    */
   static async open(base = new URL(".", import.meta.url)) {
     const at = new URL(base, import.meta.url);
-    const response = await fetch(new URL("pellucid.wasm", at));
+    const response = await fetch(new URL("pellucid.wasm.gz", at));
     if (!response.ok)
-      throw new EngineError(`the engine's file pellucid.wasm could not be loaded (${response.status}).`);
-    return new Engine(at, await WebAssembly.compile(await response.arrayBuffer()));
+      throw new EngineError(`the engine's file could not be loaded (${response.status}).`);
+    return new Engine(at, await WebAssembly.compile(await unpacked(await response.arrayBuffer())));
   }
 
   /** Ends the workers; calls that are still open are rejected. */

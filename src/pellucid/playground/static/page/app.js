@@ -2,14 +2,13 @@
 // The page's one controller: it owns the state, the run in the engine and the history of both.
 // Views listen to its events and ask it for changes; it computes no network itself.
 
-import { Curve } from "./curve.js";
 import { Events, Frames } from "./events.js";
 import { History } from "./history.js";
 import { countParameters, likelihoodOf, makeJob, runKey, trainingKey, widthsOf } from "./job.js";
 import { floatsToText, fromBase64, textToFloats, toBase64 } from "./packing.js";
 import { inputNames, makeProblem, pickPoints } from "./problem.js";
+import { Run } from "./run.js";
 import { copy, readState, usualState } from "./state.js";
-import { Track } from "./track.js";
 
 /** @typedef {import("./types.js").Engine} Engine */
 /** @typedef {import("./types.js").Snapshot} Snapshot */
@@ -17,26 +16,18 @@ import { Track } from "./track.js";
 /** @typedef {import("./types.js").Notice} Notice */
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./problem.js").Problem} Problem */
-/** @typedef {{state: State, run: Checkpoint | null, curve: Curve, track: Track}} Content */
+/** @typedef {{state: State, run: Checkpoint | null, curve: import("./curve.js").Curve, track: import("./track.js").Track}} Content */
 
-const SLOW_START = 600; // updates
-const SLOW_START_TIME = 700; // milliseconds
+const MOST_BYTES = 64_000_000; // of remembered runs
 const MERGE_WITHIN = 1200; // milliseconds in which changes of one slider count as one action
 
 export class App {
   events = new Events();
   frames = new Frames();
-  running = false;
-  /** @type {"paused" | "running" | "diverged"} */
-  status = "paused";
-  curve = new Curve();
-  track = new Track();
   /** @type {Notice | null} */
   notice = null;
-  /** @type {Float32Array} */
-  parametersAtStart = new Float32Array();
-  /** @type {Snapshot | null} */
-  #snapshot = null;
+  /** @type {string[] | null} */
+  shownOnly = null;
   #queue = Promise.resolve();
   #lastChange = { label: "", time: 0 };
 
@@ -50,10 +41,16 @@ export class App {
     this.#state = usualState();
     /** @type {Problem} */
     this.problem = makeProblem(this.#state, sources);
+    this.run = new Run(engine, {
+      speed: () => this.#state.view.speed,
+      onsnapshot: () => this.events.emit("snapshot"),
+      onstatus: () => this.events.emit("status"),
+      onend: (s) => this.#ended(s),
+      ondiverged: (s) => this.#diverged(s),
+    });
     /** @type {History<Content>} */
     this.history = new History("start", this.#content());
-    engine.onsnapshot = (/** @type {Snapshot} */ s) => this.#take(s);
-    this.frames.after.push(() => this.running && this.engine.acknowledge());
+    this.frames.after.push(() => this.running && engine.acknowledge());
   }
 
   /** @type {State} */
@@ -66,8 +63,27 @@ export class App {
   }
 
   snapshot() {
-    if (!this.#snapshot) throw new Error("the run is not loaded yet");
-    return this.#snapshot;
+    return this.run.snapshot();
+  }
+
+  get running() {
+    return this.run.running;
+  }
+
+  get status() {
+    return this.run.status;
+  }
+
+  get curve() {
+    return this.run.curve;
+  }
+
+  get track() {
+    return this.run.track;
+  }
+
+  get parametersAtStart() {
+    return this.run.parametersAtStart;
   }
 
   parameters() {
@@ -80,7 +96,7 @@ export class App {
 
   /** Whether the run belongs to the state: between a change and its loading it does not. */
   settled() {
-    return this.#snapshot !== null && this.#snapshot.parameters.length === countParameters(this.widths());
+    return this.run.latest?.parameters.length === countParameters(this.widths());
   }
 
   likelihood() {
@@ -117,9 +133,10 @@ export class App {
     return this.#serial(async () => {
       await this.#leave();
       const given = state.run;
-      this.#state = { ...copy(state), run: null };
-      this.#rebuild();
-      await this.#restart(given ? fromBase64(given.state).buffer : null);
+      await this.#adopt({ ...copy(state), run: null }, async () => {
+        this.#rebuild();
+        await this.#restart(given);
+      });
       this.history.push(label, this.#content());
       this.#tellAll();
     });
@@ -133,8 +150,7 @@ export class App {
   change(label, recipe) {
     return this.#serial(async () => {
       const before = this.#state;
-      const next = /** @type {State} */ (copy({ ...before, data: { ...before.data, own: null } }));
-      next.data.own = before.data.own; // the rows are never changed in place
+      const next = copy(before);
       recipe(next);
       if (JSON.stringify({ ...next, data: 0 }) === JSON.stringify({ ...before, data: 0 }) && sameData(next, before)) return;
       const wasRunning = this.running;
@@ -142,14 +158,12 @@ export class App {
       const other = trainingKey(next) !== trainingKey(before);
       if (again || other) await this.#leave();
       if (again && next.start && next.start === before.start) next.start = this.#stillFits(next) ? next.start : null;
-      this.#state = next;
-      if (again) {
-        const kept = ownRowsAlone(before, next) ? this.parameters() : null;
-        this.#rebuild();
-        await this.#restart(null, kept);
-      } else if (other) {
-        await this.#goOn();
-      }
+      const kept = ownRowsAlone(before, next) ? this.parameters() : null;
+      await this.#adopt(next, async () => {
+        if (again) this.#rebuild();
+        if (again) await this.#restart(null, kept);
+        else if (other) await this.run.goOn(this.job());
+      });
       if (again || other) this.#remember(label);
       this.#tellAll(again);
       if (wasRunning && (again || other)) this.play();
@@ -183,65 +197,19 @@ export class App {
     this.events.emit("state");
   }
 
-  /** Which loop drives the run; another one, or none, ends it. @type {object | null} */
-  pace = null;
-  /** @type {string[] | null} */
-  shownOnly = null;
-
   // ---- the run
 
   play() {
-    if (this.running || !this.#snapshot) return;
-    this.running = true;
-    this.status = "running";
+    if (this.running || !this.run.latest) return;
     this.tell(null);
-    this.events.emit("status");
-    this.#branchIfBack();
-    if (this.#state.view.speed === "full") this.#flatOut();
-    else this.#paced();
-  }
-
-  /** As fast as it goes. The first updates come one by one, so that the curve shows them. */
-  async #flatOut() {
-    const token = (this.pace = {});
-    const until = performance.now() + SLOW_START_TIME;
-    while (this.running && this.pace === token && this.snapshot().step < SLOW_START && performance.now() < until) {
-      this.#take(await this.engine.step(1 + Math.floor(this.snapshot().step / 12)));
-    }
-    if (!this.running || this.pace !== token) return;
-    const s = await this.engine.run();
-    if (this.running && this.pace === token) await this.#ended(s);
-  }
-
-  /** The schedule's last step, or divergence. @param {Snapshot} s */
-  async #ended(s) {
-    this.running = false;
-    this.pace = null;
-    this.#take(s);
-    if (s.status === "finished") this.tell({ kind: "info", text: `The schedule ended at step ${s.step}. Reset, or choose a longer one.` });
-    if (this.status === "running") this.status = "paused";
-    await this.checkpoint();
-    this.events.emit("status");
-  }
-
-  /** So many updates a frame. */
-  async #paced() {
-    const token = (this.pace = {});
-    while (this.running && this.pace === token) {
-      const s = await this.engine.step(Number(this.#state.view.speed) || 1);
-      if (!this.running || this.pace !== token) return;
-      if (s.status === "finished") return void (await this.#ended(s));
-      this.#take(s);
-      await new Promise((done) => requestAnimationFrame(done));
-    }
+    this.#branch();
+    this.run.play();
   }
 
   async pause() {
     if (!this.running) return;
-    this.running = false;
-    this.pace = null;
-    this.status = this.status === "diverged" ? "diverged" : "paused";
-    this.#take(await this.engine.pause());
+    await this.run.pause();
+    await this.#settle();
     this.events.emit("status");
   }
 
@@ -253,9 +221,9 @@ export class App {
   step(n) {
     return this.#serial(async () => {
       await this.pause();
-      this.#branchIfBack();
-      this.#take(await this.engine.step(n));
-      await this.checkpoint();
+      this.#branch();
+      await this.run.step(n);
+      await this.#settle();
     });
   }
 
@@ -274,9 +242,8 @@ export class App {
     return this.#serial(async () => {
       const wasRunning = this.running;
       await this.#leave();
-      this.#take(await this.engine.edit(parameters));
+      await this.run.edit(parameters);
       this.#remember(label);
-      await this.checkpoint();
       this.#tellAll();
       if (wasRunning) this.play();
     });
@@ -301,26 +268,17 @@ export class App {
   rewind(checkpoint) {
     return this.#serial(async () => {
       await this.pause();
-      await this.#restore(checkpoint, this.curve);
-      checkpoint.step = this.snapshot().step;
+      await this.run.restore(this.job(), checkpoint, this.curve, this.track);
+      this.tell(null);
       this.events.emit("history");
     });
-  }
-
-  /** Remember the run as it is now. */
-  async checkpoint() {
-    const state = await this.engine.state();
-    const s = this.snapshot();
-    const checkpoint = { step: s.step, loss: s.training_loss, test: s.validation_loss, state };
-    this.track.add(checkpoint);
-    return checkpoint;
   }
 
   /** The state with everything of the run in it: for links and files that restore bit by bit. */
   async whole() {
     const wasRunning = this.running;
     await this.#serial(() => this.pause());
-    const run = { parameters: floatsToText(this.parameters()), state: toBase64(new Uint8Array(await this.engine.state())) };
+    const run = { parameters: floatsToText(this.parameters()), state: toBase64(new Uint8Array(await this.engine.state())), offset: this.run.offset };
     if (wasRunning) this.play();
     return { ...copy(this.#state), run };
   }
@@ -341,6 +299,22 @@ export class App {
       (/** @type {Error} */ error) => this.tell({ kind: "error", text: `That did not work: ${error.message}` }),
     );
     return done;
+  }
+
+  /** The next state with what it entails; what the engine refuses changes nothing. @param {State} next @param {() => Promise<void>} action */
+  async #adopt(next, action) {
+    const before = this.#state;
+    this.#state = next;
+    try {
+      await action();
+    } catch (error) {
+      this.#state = before;
+      this.#rebuild();
+      const { run, curve, track } = this.history.present.content;
+      if (run) await this.run.restore(this.job(), run, curve, track);
+      this.#tellAll(true);
+      throw error;
+    }
   }
 
   #rebuild() {
@@ -365,60 +339,52 @@ export class App {
     return JSON.stringify(widthsOf(state, problem)) === JSON.stringify(this.widths());
   }
 
-  /** @param {ArrayBuffer | null} saved @param {Float32Array | null} [kept] weights to go on from */
-  async #restart(saved, kept = null) {
-    this.parametersAtStart = await this.#firstWeights();
-    this.curve = new Curve();
-    this.track = new Track();
-    const s = await this.engine.load(this.job(), saved ?? undefined);
-    this.status = "paused";
-    this.#take(kept && kept.length === s.parameters.length ? await this.engine.edit(kept) : s);
-    await this.checkpoint();
+  /** @param {State["run"]} given a run to go on from to the bit @param {Float32Array | null} [kept] weights to go on from */
+  async #restart(given, kept = null) {
+    const job = makeJob(this.#state, this.problem, await this.#firstWeights());
+    await this.run.begin(job, given && fromBase64(given.state).buffer, kept, given?.offset);
   }
 
-  /** Other settings of training, the same weights. */
-  async #goOn() {
-    const saved = await this.engine.state();
-    this.#take(await this.engine.load(this.job(), saved));
-  }
-
-  /** @param {Checkpoint} checkpoint @param {Curve} curve */
-  async #restore(checkpoint, curve) {
-    const s = await this.engine.load(this.job(), checkpoint.state.slice(0));
-    this.curve = curve;
-    this.status = "paused";
-    this.#take(s);
-    this.tell(null);
-    this.events.emit("status");
-  }
-
-  /** The present moment keeps the run as it is left. */
+  /** Before anything else happens, what was trained is a moment of its own. */
   async #leave() {
-    if (!this.#snapshot) return;
+    if (!this.run.latest) return;
     await this.pause();
-    const content = this.history.present.content;
-    content.run = await this.checkpoint();
-    content.curve = this.curve;
+    await this.#settle();
   }
 
-  /** @param {string} label */
-  #remember(label) {
+  /** Remembers the run where it is not what the present moment says. */
+  async #settle() {
+    const { run } = this.history.present.content;
+    const { step } = this.snapshot();
+    if (!run || run.step === step) return;
+    await this.run.checkpoint();
+    this.#remember(`${step > run.step ? "trained" : "back"} to step ${step}`, "train");
+  }
+
+  /** @param {string} label @param {string} [kind] actions of one kind in a row are one */
+  #remember(label, kind = label) {
     const now = performance.now();
-    const merges = label === this.#lastChange.label && now - this.#lastChange.time < MERGE_WITHIN;
-    this.#lastChange = { label, time: now };
-    if (merges && !this.history.canRedo) this.history.replace(this.#content());
+    const merges = kind === this.#lastChange.label && now - this.#lastChange.time < MERGE_WITHIN;
+    this.#lastChange = { label: kind, time: now };
+    if (merges && !this.history.canRedo) this.history.replace(this.#content(), label);
     else this.history.push(label, this.#content());
+    this.#forgetOldRuns();
     this.events.emit("history");
   }
 
+  /** Of large networks only the latest moments keep their weights. */
+  #forgetOldRuns() {
+    const size = this.track.all.at(-1)?.state.byteLength ?? 0;
+    const most = Math.max(8, Math.floor(MOST_BYTES / Math.max(1, size)));
+    const old = this.history.all().filter((m) => m.content.run && m !== this.history.present);
+    for (const moment of old.slice(0, Math.max(0, old.length - most))) moment.content.run = null;
+  }
+
   /** Training on from an earlier checkpoint leaves the later ones as a branch of their own. */
-  #branchIfBack() {
-    const step = this.snapshot().step;
-    if (this.track.last <= step) return;
-    this.track = this.track.upTo(step);
-    this.curve = this.curve.upTo(step);
+  #branch() {
+    if (!this.run.cutBranch()) return;
     this.#lastChange.label = "";
-    this.#remember(`branch at step ${step}`);
+    this.#remember(`branch at step ${this.snapshot().step}`);
   }
 
   /** @returns {Content} */
@@ -434,29 +400,24 @@ export class App {
     const { state, run, curve, track } = moment.content;
     this.#state = { ...copy(state), view: this.#state.view };
     this.#rebuild();
-    this.parametersAtStart = await this.#firstWeights();
-    this.track = track;
     this.#lastChange.label = "";
-    if (run) await this.#restore(run, curve.upTo(run.step));
+    const job = makeJob(this.#state, this.problem, await this.#firstWeights());
+    if (run) await this.run.restore(job, run, curve.upTo(run.step), track);
+    else await this.#restart(null);
+    this.tell(null);
     this.#tellAll(true);
   }
 
-  /** @param {Snapshot} s */
-  #take(s) {
-    const before = this.#snapshot;
-    this.#snapshot = s;
-    if (Number.isFinite(s.training_loss)) this.curve.add(s.step, s.training_loss, s.validation_loss);
-    if (s.status === "diverged") this.#diverged(before ?? s);
-    else if (this.running && this.track.wants(s.step)) this.checkpoint();
-    this.events.emit("snapshot");
+  /** The schedule's last step. @param {Snapshot} s */
+  #ended(s) {
+    this.tell({ kind: "info", text: `The schedule ended at step ${s.step}. Reset, or choose a longer one.` });
+    this.#serial(() => this.#settle());
+    this.events.emit("status");
   }
 
   /** @param {Snapshot} last */
   #diverged(last) {
-    if (this.status === "diverged") return;
-    this.running = false;
-    this.pace = null;
-    this.status = "diverged";
+    this.#serial(() => this.#settle());
     const rate = this.#state.training.learning_rate;
     const smaller = Number((rate / 3).toPrecision(1));
     this.tell({

@@ -86,7 +86,7 @@ export class Chart {
     }
     c.textAlign = "center";
     c.textBaseline = "top";
-    for (const v of scale.xTicks) c.fillText(v >= 10000 ? figure(v, 2) : String(v), scale.x(v), this.height - BOTTOM + 5);
+    for (const v of scale.xTicks) c.fillText(Math.abs(v) >= 10000 ? figure(v, 2) : figure(v, 6), scale.x(v), this.height - BOTTOM + 5);
     c.strokeStyle = ink;
     c.globalAlpha = 0.5;
     c.beginPath();

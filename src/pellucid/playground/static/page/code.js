@@ -56,8 +56,9 @@ const meaning = ({ name, parameters = [] }) => {
 /**
  * A script that trains the same network from the same seed, with Pellucid.
  * @param {Job} job @param {State} state @param {Problem} problem @param {number} steps
+ * @param {boolean} [mixed] whether settings or weights were changed on the way
  */
-export function trainingScript(job, state, problem, steps) {
+export function trainingScript(job, state, problem, steps, mixed = false) {
   const { optimizer: o, likelihood } = job;
   const rows = Array.from(problem.train, (i) => Array.from(problem.points.subarray(i * problem.d, (i + 1) * problem.d), plain));
   const y = Array.from(problem.train, (i) => plain(problem.y[i]));
@@ -69,11 +70,13 @@ export function trainingScript(job, state, problem, steps) {
     `optimizer=${JSON.stringify(o.name)}`, `learning_rate=${o.learning_rate}`, `steps=${job.steps ?? Math.max(1, steps)}`,
     job.batch_size ? `batch_size=${job.batch_size}` : "", o.momentum ? `momentum=${o.momentum}` : "", o.nesterov ? "nesterov=True" : "",
     state.training.schedule === "constant" ? "" : `schedule=${JSON.stringify(state.training.schedule)}`,
+    state.training.schedule === "step" ? `step_size=${state.training.horizon}` : "",
     job.weight_decay ? `weight_decay=${job.weight_decay}` : "", job.l1 ? `l1=${job.l1}` : "", job.dropout ? `dropout=${job.dropout}` : "",
     job.clip_norm ? `clip_norm=${job.clip_norm}` : "",
   ].filter((line) => line && !((state.hidden.length === 0 || state.start) && /^(activation|scheme)/.test(line)));
   return [
     "import numpy as np", "import pellucid", "",
+    ...(mixed ? ["# Settings or weights were changed while the page trained; this trains under the last settings alone.", ""] : []),
     `# ${problem.title}: ${problem.train.length} training rows of ${problem.columns.join(", ")}; target ${problem.target}${problem.classes ? ` (${problem.classes.join(", ")})` : ""}`,
     `X = np.array(${JSON.stringify(rows)}, dtype=np.float32)`,
     `y = np.array(${JSON.stringify(y)})`,

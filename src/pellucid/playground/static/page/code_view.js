@@ -42,7 +42,7 @@ export function codeView(app, root, isOpen, server, formats) {
     const job = app.job();
     code.textContent = kind === "torch"
       ? sequential(job, app.parameters(), app.features())
-      : trainingScript(job, app.state(), app.problem, app.snapshot().step);
+      : trainingScript(job, app.state(), app.problem, app.snapshot().step, app.run.mixed);
   };
   for (const name of /** @type {const} */ (["snapshot", "status"])) app.events.on(name, show);
   return { show };

@@ -2,6 +2,7 @@
 // Two networks on the same rows, from the same seed: shallow against deep at one budget.
 
 import { Chart } from "./chart.js";
+import { line } from "./curves_view.js";
 import { h, refill, tableHead } from "./dom.js";
 import { figure, whole } from "./format.js";
 import { countParameters, makeJob, widthsOf } from "./job.js";
@@ -26,14 +27,15 @@ export class CompareView {
     this.steps = h("select", { "aria-label": "steps" }, ["300", "1000", "3000", "10000", "30000"].map((n) => h("option", { value: n, selected: n === "3000" }, `${n} steps`)));
     this.button = h("button", { class: "primary", "data-test": "train-both", onclick: () => this.#train() }, "Train both");
     this.body = h("div", { "data-test": "comparison" });
+    this.legend = h("p", { class: "legend" });
     const suggest = (/** @type {string} */ label, /** @type {number} */ depth) =>
       h("button", { class: "small", onclick: () => (this.b.value = this.#sameBudget(depth).join(", ")) }, label);
     const fan = h("div", {});
     root.append(
       h("p", { class: "quiet" }, "A is the network above. B has the same data, seed, activation and settings; its hidden layers are yours:"),
       h("div", { class: "row" }, h("label", {}, "B: ", this.b), suggest("1 layer, same budget", 1), suggest("2 layers", 2), suggest("4 layers", 4), this.steps, this.button),
-      this.body, fan);
-    this.chart = new Chart(fan, theme, { height: 130, label: "Training losses of A and B by step" });
+      this.body, this.legend, fan);
+    this.chart = new Chart(fan, theme, { height: 130, label: "Losses of A and B by step" });
   }
 
   /** Equal layers with about as many parameters as A. @param {number} depth */
@@ -102,8 +104,10 @@ export class CompareView {
     refill(this.body, h("div", { class: "row" }, pictures.map((c, i) => h("figure", {}, c, h("figcaption", {}, "AB"[i]))),
       h("table", { class: "compact" }, tableHead(["", "A", "B"]),
         h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, value(0)), h("td", { class: "number" }, value(1))))))));
+    const what = found[0].records.validation_losses.length ? "test loss" : "loss of the batches";
+    refill(this.legend, h("strong", {}, `${what} by step `), line(classes[0], ""), "A ", line(classes[3], "6 3"), "B");
     this.chart.draw({
-      series: found.map((r, i) => ({ label: "AB"[i], xs: r.records.steps, ys: r.records.losses, colour: classes[i ? 3 : 0], dash: i ? [6, 3] : [] })),
+      series: found.map((r, i) => ({ label: "AB"[i], xs: r.records.steps, ys: r.records.validation_losses.length ? r.records.validation_losses : r.records.losses, colour: classes[i ? 3 : 0], dash: i ? [6, 3] : [] })),
       xLabel: "step", yLabel: "nats", logY: true,
     });
   }

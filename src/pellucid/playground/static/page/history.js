@@ -30,9 +30,9 @@ export class History {
     return moment;
   }
 
-  /** Rewrite the present moment: a slider that is being dragged is one action. @param {T} content */
-  replace(content) {
-    this.present.content = content;
+  /** Rewrite the present moment: a slider that is being dragged is one action. @param {T} content @param {string} [label] */
+  replace(content, label = this.present.label) {
+    Object.assign(this.present, { content, label });
   }
 
   get canUndo() {

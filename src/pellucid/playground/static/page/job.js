@@ -88,7 +88,7 @@ export function makeJob(state, problem, parameters) {
     hidden: state.hidden.map((layer) => layer.activation),
     likelihood: likelihoodOf(state, problem),
     optimizer: { name: t.optimizer, learning_rate: t.learning_rate, momentum: t.momentum, nesterov: t.nesterov },
-    schedule: { name: t.schedule },
+    schedule: { name: t.schedule, ...(t.schedule === "step" && { step_size: t.horizon }) },
     ...(ENDING.has(t.schedule) && { steps: t.horizon }), // where the schedule, and the run, ends
     l1: t.l1,
     weight_decay: t.weight_decay,

@@ -2,11 +2,12 @@
 // Puts the page together: engine, data, controller, views.
 
 import { Engine } from "../engine/engine.js";
+import { keepAddress } from "./address.js";
 import { App } from "./app.js";
 import { CurvesView } from "./curves_view.js";
 import { DataPanel } from "./data_panel.js";
 import { byId, h } from "./dom.js";
-import { openExamples } from "./examples.js";
+import { openExamples, openLessons } from "./examples.js";
 import { Fields } from "./fields.js";
 import { Health } from "./health.js";
 import { hiding } from "./hiding.js";
@@ -63,6 +64,8 @@ async function main() {
   const app = new App(engine, prepared(tables), sources);
   await app.open(state, "start");
   app.forgetStart();
+  /** @type {import("./lessons.js").LessonsView | null} */
+  let lessonsView = null;
   const theme = new Theme(() => app.events.emit("theme"));
   const fields = new Fields(app);
   const health = new Health(app);
@@ -71,6 +74,7 @@ async function main() {
   toolsBar(app, theme, byId("tools"), {
     share: () => openShare(app),
     presets: () => openExamples(app, (tab) => workbench.open(tab)),
+    lessons: () => lessonsView && openLessons(lessonsView),
   });
   const data = new DataPanel(app, theme, byId("data"));
   data.onown = () => workbench.open("data", true);
@@ -90,10 +94,11 @@ async function main() {
   const workbench = makeWorkbench(parts, byId("workbench"));
   summary(app, fields, health, byId("summary"));
   hiding(app);
+  keepAddress(app, (text) => app.tell({ kind: "error", text }));
   app.announce();
   if (start) tellStart(app, start);
   if (wrong) app.tell({ kind: "error", text: wrong });
-  await mountLessons(app, byId("lessons"));
+  lessonsView = await mountLessons(app, byId("lessons"));
   document.documentElement.dataset.ready = "true";
   Object.assign(window, { pellucid: app }); // for the curious, and for tests
 }

@@ -88,7 +88,7 @@ const shape = record({
   probe: optional(list(number(0, -1e9, 1e9), 1, MOST_INPUTS)),
   unit: optional(list(integer(0, 0, MOST_UNITS), 2, 2)), // layer (0: first hidden), unit
   start: optional(text("", 4_000_000)), // given initial parameters; null: drawn from the seed
-  run: optional(record({ parameters: text("", 4_000_000), state: text("", 16_000_000) })),
+  run: optional(record({ parameters: text("", 4_000_000), state: text("", 16_000_000), offset: integer(0, 0, 2 ** 40) })),
   hide: list(choice("data", HIDEABLE), 0, HIDEABLE.length),
   lesson: text("", 80),
 });
@@ -143,8 +143,13 @@ export function compact(state) {
   return { version: VERSION, ...parts };
 }
 
-/** @template T @param {T} value @returns {T} */
-export const copy = (value) => structuredClone(value);
+/** A copy to change: the rows are shared, since they are never changed in place. @param {State} state @returns {State} */
+export function copy(state) {
+  const { own } = state.data;
+  const { start, run } = state;
+  const rest = structuredClone({ ...state, data: { ...state.data, own: null }, start: null, run: null });
+  return { ...rest, data: { ...rest.data, own }, start, run };
+}
 
 /** Whether a control may be seen. @param {State} state @param {Hideable} name */
 export const shown = (state, name) => !state.hide.includes(name);

@@ -40,7 +40,7 @@ export function timelineView(app, root, isOpen) {
       const here = m === history.present;
       return h("li", { class: `${here ? "here" : ""}${line.has(m) ? "" : " aside"}` },
         h("button", { class: "small", "aria-current": here ? "step" : null, disabled: here, onclick: () => app.goTo(m.id) }, m.label),
-        h("span", { class: "quiet" }, run ? ` step ${whole(run.step)}, loss ${figure(run.loss)}` : "", line.has(m) ? "" : " (another branch)"));
+        h("span", { class: "quiet" }, run ? ` step ${whole(run.step)}, loss ${figure(run.loss)}` : " (weights no longer kept: starts anew)", line.has(m) ? "" : " (another branch)"));
     }));
   };
   const show = () => {

@@ -4,6 +4,7 @@
 /** @typedef {import("./types.js").Checkpoint} Checkpoint */
 
 export const MOST_CHECKPOINTS = 160;
+const MOST_BYTES = 48_000_000;
 const GROWTH = 1.06;
 
 export class Track {
@@ -30,7 +31,8 @@ export class Track {
     const at = this.all.findIndex((c) => c.step >= checkpoint.step);
     if (at < 0) this.all.push(checkpoint);
     else this.all.splice(at, this.all[at].step === checkpoint.step ? 1 : 0, checkpoint);
-    if (this.all.length > MOST_CHECKPOINTS) {
+    const most = Math.min(MOST_CHECKPOINTS, Math.max(12, MOST_BYTES / Math.max(1, (checkpoint.state.byteLength + checkpoint.parameters.byteLength))));
+    if (this.all.length > most) {
       this.all = this.all.filter((_, i) => i % 2 === 0 || i === this.all.length - 1);
     }
   }

@@ -2,7 +2,7 @@
 // How training goes: loss, optimizer, rate, batch, penalties, first weights.
 
 import { check, chooser, decades, detents, wholeNumber } from "./controls.js";
-import { h } from "./dom.js";
+import { h, say } from "./dom.js";
 import { fits, likelihoodOf } from "./job.js";
 
 /** @typedef {import("./app.js").App} App */
@@ -53,7 +53,8 @@ export function trainingPanel(app, root) {
     const { optimizer: name, schedule: kind } = app.state().training;
     momentum.element.hidden = !["sgd", "rmsprop"].includes(name);
     nesterov.element.hidden = name !== "sgd" || app.state().training.momentum === 0;
-    horizon.element.hidden = !["cosine", "one_cycle"].includes(kind);
+    horizon.element.hidden = !["cosine", "one_cycle", "step"].includes(kind);
+    say(/** @type {Element} */ (horizon.element.querySelector("label")), kind === "step" ? "… a tenth every" : "… over steps");
   };
   app.events.on("state", sync);
   sync();

@@ -8,7 +8,7 @@ import { figure, whole } from "./format.js";
 
 /** @param {App} app @param {HTMLElement} root */
 export function transport(app, root) {
-  const play = h("button", { class: "primary", "data-control": "play", "data-test": "play", onclick: () => app.toggle() }, "");
+  const play = h("button", { class: "primary", "data-control": "play", "data-test": "play", title: "Train or pause (space bar)", onclick: () => app.toggle() }, "");
   const reset = h("button", { "data-control": "reset", "data-test": "reset", title: "Back to the same first weights", onclick: () => app.reset() }, "↺ Reset");
   const step = h("button", { "data-control": "step", "data-test": "step", onclick: () => app.step(updates(app)) }, "Step");
   const by = select([["1", "1 update"], ["10", "10"], ["100", "100"], ["epoch", "1 epoch"]], app.state().view.stepBy,

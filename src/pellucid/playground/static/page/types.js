@@ -16,7 +16,8 @@
 
 /**
  * A moment that training can be taken back to, with all that the optimizer remembers.
- * @typedef {{step: number, loss: number, test: number, state: ArrayBuffer}} Checkpoint
+ * @typedef {{step: number, loss: number, test: number, state: ArrayBuffer, parameters: Float32Array,
+ *   kind: string, offset: number, mixed: boolean}} Checkpoint
  */
 
 /** @typedef {{kind: "info" | "warning" | "error", text: string, actions?: {label: string, act: () => void}[]}} Notice */

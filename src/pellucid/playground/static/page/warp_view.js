@@ -59,6 +59,7 @@ export class WarpView {
       this.data = null;
       return;
     }
+    if (this.shape !== app.widths().join()) this.#chooseWell();
     this.#choices();
     const grid = this.#grid();
     const rows = pickPoints(problem, problem.train);
@@ -72,6 +73,25 @@ export class WarpView {
     const plane = Float64Array.from({ length: problem.train.length * 2 }, (_, i) => rows[(i >> 1) * problem.d + axes[i & 1]]);
     this.data = { grid, gridTo: pick(a.layers[this.layer]), rows: plane, rowsTo: pick(b.layers[this.layer]) };
     this.draw();
+  }
+
+  shape = "";
+
+  /** To begin with, the two units of the last layer that vary most over the picture. */
+  #chooseWell() {
+    const { units } = this.fields;
+    const { hidden } = this.app.state();
+    if (!units || units.layers.length !== hidden.length) return;
+    this.shape = this.app.widths().join();
+    this.layer = hidden.length - 1;
+    const width = hidden[this.layer].units;
+    const values = units.layers[this.layer];
+    const spread = Array.from({ length: width }, (_, k) => {
+      let [sum, squares] = [0, 0];
+      for (let i = k; i < values.length; i += width) [sum, squares] = [sum + values[i], squares + values[i] ** 2];
+      return { k, variance: squares - (sum * sum * width) / values.length };
+    }).sort((a, b) => b.variance - a.variance);
+    this.units = [spread[0].k, (spread[1] ?? spread[0]).k];
   }
 
   /** @type {{grid: Float64Array, gridTo: Float64Array, rows: Float64Array, rowsTo: Float64Array} | null} */

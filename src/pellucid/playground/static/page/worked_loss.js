@@ -22,7 +22,7 @@ export function lossLines({ name }, work, y, classes) {
       ];
     case "bernoulli":
       return [
-        `p = 1 / (1 + e^${decimal(-z[0])}) = ${decimal(p[0])}   the probability of ${classes?.[1] ?? "1"}`,
+        `p = 1 / (1 + e^${decimal(-z[0])}) = ${decimal(p[0])}, the probability of class ${classes?.[1] ?? "1"}`,
         y === 1 ? `ℓ = −log p = −log ${decimal(p[0])} = ${loss} nats` : `ℓ = −log(1 − p) = −log ${decimal(1 - p[0])} = ${loss} nats`,
       ];
     case "gaussian":
