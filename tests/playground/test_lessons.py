@@ -1,6 +1,7 @@
 """Lessons: those of the page are right, both readers of the form agree, the bank is the quiz's."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pellucid
 from pellucid import quiz
 from pellucid._errors import InvalidInput
 from pellucid.playground import check_lesson
-from pellucid.playground.lessons import GENERATED, WIDGETS
+from pellucid.playground.lessons import CONTROLS, GENERATED, WIDGETS
 from pellucid.playground.site import page_files
 
 STATIC = Path(pellucid.__file__).parent / "playground/static"
@@ -53,6 +54,7 @@ BAD = {
     "empty goal": question(goal={}),
     "goal of strangers": question(goal={"beauty": 1}),
     "state": lesson(state=[1]),
+    "a misspelt control": lesson(show=["play", "plan"]),
     "text number": question(number="two"),
 }
 
@@ -114,6 +116,14 @@ def test_every_widget_and_kind_of_question_is_in_a_lesson():
         assert f"widgets/{name}.js" in page_files()
     missing = {name for name in GENERATED if f'"generated": "{name}"' not in text}
     assert missing <= {"loss-of-point"}
+
+
+def test_names_of_controls_are_the_pages_and_stand_in_the_docs():
+    text = (STATIC / "page/state.js").read_text()
+    listed = re.search(r"HIDEABLE = .*?\(\[(.*?)\]\)", text, re.S)[1]
+    assert tuple(re.findall(r'"(\w+)"', listed)) == CONTROLS
+    docs = (Path(__file__).parents[2] / "docs/playground.md").read_text()
+    assert all(f"`{name}`" in docs for name in (*CONTROLS, *WIDGETS, *GENERATED))
 
 
 def test_the_bank_of_questions_is_the_quizs_own():

@@ -148,7 +148,7 @@ def test_gradients_of_a_deep_sigmoid_network_vanish_and_are_the_librarys(lesson)
 def test_symmetries_leave_the_picture_and_others_do_not(lesson):
     page = lesson("symmetry")
     told = page.locator(".widget-symmetry [role=status]")
-    told.filter(has_text="The same function").wait_for()
+    told.filter(has_text="Change something").wait_for()
     page.get_by_role("button", name="Swap units").click()
     page.get_by_role("button", name="weights in × 2").click()
     told.filter(has_text="The same function, other weights").wait_for()

@@ -15,6 +15,15 @@ GENERATED = (
     *("parameter-count", "weight-shape", "gradient-shape", "side", "blocked", "active-units"),
     *("regions-bound", "loss-of-point"),
 )
+CONTROLS = (
+    *("data", "noise", "split", "dataSeed", "ownData", "features"),
+    *("layers", "units", "activation", "weights", "scheme", "seed"),
+    *("likelihood", "optimizer", "learningRate", "batchSize", "schedule", "regularization"),
+    *("play", "step", "reset", "speed", "plane", "colour"),
+    *("regions", "curves", "gradients", "inspector", "worked", "unitHealth"),
+    *("seeds", "compare", "timeline", "code", "views", "challenges"),
+    *("share", "undo"),
+)
 MEASURES = ("training_loss", "validation_loss", "units", "parameters", "hidden_layers", "step")
 LESSON = ("format", "order", "title", "about", "steps")
 STEP = ("title", "text", "state", "show", "widget", "question")
@@ -24,7 +33,7 @@ QUESTION = ("ask", "choices", "answer", "number", "tolerance", "explain", "gener
 def check_lesson(lesson: Any) -> None:
     """Raise `InvalidInput` with one sentence where that is no lesson.
 
-    The state and the names of controls are checked by the page when a step is opened.
+    The state is checked by the page when a step is opened.
     """
     _fields(lesson, "the lesson", LESSON)
     if lesson.get("format") != FORMAT:
@@ -44,9 +53,15 @@ def _check_step(step: Any, where: str) -> None:
     _text(step.get("text"), f"{where}.text", LONGEST_TEXT)
     _maybe(step, "title", lambda value: _text(value, f"{where}.title", 120))
     _maybe(step, "state", lambda value: _fields(value, f"{where}.state"))
-    _maybe(step, "show", lambda value: _texts(value, f"{where}.show"))
+    _maybe(step, "show", lambda value: _check_controls(value, f"{where}.show"))
     _maybe(step, "widget", lambda value: _one_of(value, f"{where}.widget", WIDGETS))
     _maybe(step, "question", lambda value: _check_question(value, f"{where}.question"))
+
+
+def _check_controls(value: Any, where: str) -> None:
+    _texts(value, where)
+    for name in value:
+        _one_of(name, where, CONTROLS)
 
 
 def _check_question(question: Any, where: str) -> None:

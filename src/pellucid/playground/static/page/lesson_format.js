@@ -2,6 +2,7 @@
 // What a file of a lesson may hold; lessons.py of the package checks the same form.
 
 import { choice, integer, list, number, optional, record, StateError, text } from "./schema.js";
+import { HIDEABLE } from "./state.js";
 
 export const WIDGETS = /** @type {const} */ ([
   "linear", "collapse", "gates", "hinges", "tent", "gradients", "symmetry",
@@ -49,7 +50,7 @@ const step = record({
   title: text("", 120),
   text: text("", 5000),
   state: optional(anything),
-  show: optional(list(text("", 400), 0, 64)),
+  show: optional(list(choice("data", HIDEABLE), 0, 64)),
   widget: optional(choice("linear", WIDGETS)),
   question: optional(question),
 });

@@ -52,17 +52,18 @@ export class LessonsView {
   /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
-    this.list_ = h("ul", { class: "lesson-list" });
+    this.entriesList = h("ul", { class: "lesson-list" });
+    this.list_ = h("details", { class: "lesson-all" }, h("summary", {}, "Lessons"), this.entriesList);
     this.body = h("article", { class: "lesson-body", hidden: true });
     this.problem = h("p", { class: "lesson-problem", role: "status" });
-    element.classList.add("lesson-panel");
-    element.append(h("h2", {}, "Lessons"), this.list_, this.body, this.problem);
+    element.classList.add("panel", "lesson-panel");
+    element.append(this.list_, this.body, this.problem);
   }
 
   async list() {
     const answer = await fetch(new URL("index.json", FOLDER));
     this.entries = answer.ok ? await answer.json() : [];
-    refill(this.list_, this.entries.map((entry) =>
+    refill(this.entriesList, this.entries.map((entry) =>
       h("li", {},
         h("button", { type: "button", class: "lesson-open", onclick: () => this.open(idOf(entry.file)) }, entry.title),
         h("span", { class: "lesson-about" }, ` ${entry.about}`))));
@@ -86,7 +87,10 @@ export class LessonsView {
       if (!answer.ok) throw new Error(`there is no lesson “${id}”.`);
       this.lesson = readLesson(await answer.json());
       this.id = id;
-      await this.show(Math.min(Math.max(0, place), this.lesson.steps.length - 1), takesState);
+      const at = Math.min(Math.max(0, place), this.lesson.steps.length - 1);
+      const before = this.lesson.steps.slice(0, at).findLast((s) => s.state);
+      if (before && takesState && !this.lesson.steps[at].state) await this.#take(before);
+      await this.show(at, takesState);
     } catch (error) {
       this.close();
       say(this.problem, `This lesson cannot be opened: ${/** @type {Error} */ (error).message}`);
@@ -99,16 +103,24 @@ export class LessonsView {
     this.#clean();
     this.place = place;
     const step = this.lesson.steps[place];
-    if (step.state && takesState) {
-      await this.app.open(readState({ version: 1, ...step.state, lesson: this.id }), this.lesson.title);
-    }
+    if (step.state && takesState) await this.#take(step);
     this.app.show(step.show);
     this.list_.hidden = true;
     this.body.hidden = false;
-    const heading = h("h3", { tabindex: -1 }, this.lesson.title);
-    refill(this.body, heading, this.#steps(), step.title && h("h4", {}, step.title), paragraphs(step.text),
-      await this.#widget(step), await this.#question(step), this.#buttons());
+    const heading = h("h2", { tabindex: -1 }, this.lesson.title);
+    const [widget, question] = [await this.#widget(step), await this.#question(step)];
+    refill(this.body, heading, this.#steps(),
+      h("div", { class: "lesson-side" },
+        h("div", { class: "lesson-text" }, step.title && h("h3", {}, step.title), paragraphs(step.text), question),
+        widget),
+      this.#buttons());
     if (place > 0) heading.focus();
+  }
+
+  /** Opens the state of a step. @param {Step} step */
+  #take(step) {
+    const title = this.lesson?.title ?? "lesson";
+    return this.app.open(readState({ version: 1, ...step.state, lesson: this.id }), title);
   }
 
   close() {

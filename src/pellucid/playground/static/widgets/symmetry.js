@@ -38,7 +38,7 @@ export async function mount(element, app) {
     const moved = Math.hypot(...Array.from(now, (v, i) => v - first[i]));
     refill(table, layersOf(now, WIDTHS).flatMap(({ W, b: bias }, l) => [matrix(`W${l + 1}`, W), matrix(`b${l + 1}`, bias.map((v) => [v]))]));
     refill(told, `The weights moved by ${figure(moved)}; the function by at most ${figure(off)} at ${SIDE * SIDE} points. ` +
-      (off < 1e-4 * most ? "The same function, other weights." : "This change made another function: it is no symmetry of this activation."));
+      (now === first ? "Change something." : off < 1e-4 * most ? "The same function, other weights." : "This change made another function: it is no symmetry of this activation."));
   };
   const start = async () => {
     first = await engine.initialize({ widths: WIDTHS, scheme: "torch", seed });
