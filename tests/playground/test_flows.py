@@ -265,6 +265,7 @@ def test_the_exported_script_trains_the_same_network(page, state):
     np.testing.assert_allclose(parameters(page), theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.page
 def test_many_seeds_end_in_a_verdict(page):
     page.locator("#tab-seeds").click()
     page.get_by_label("steps of each").select_option("300")
