@@ -16,6 +16,7 @@ import { scaleOf } from "./shading.js";
  */
 
 const REGION_LIMIT = 60_000;
+const FEW_REGIONS = 1500; // so many are sorted into linear regions and maps while training runs
 const UNIT_SIZE = 26;
 const LINE_SIZE = 201;
 const BUDGET = 2.5e6; // multiplications of one grid
@@ -183,17 +184,18 @@ export class Fields {
     const parameters = app.parameters();
     const step = app.snapshot().step;
     const d = app.problem.d;
+    const counted = !app.running || (this.regions?.n ?? 0) < FEW_REGIONS;
     const plane = d > 2 ? this.#slice() : undefined;
-    const found = await app.engine.regions(parameters, { low, high, ...(plane && { plane }) }, { limit: REGION_LIMIT, step });
+    const found = await app.engine.regions(parameters, { low, high, ...(plane && { plane }) }, { limit: REGION_LIMIT, step, counts: counted });
     if (!found.complete) {
       this.regions = null;
       this.whyNoRegions = `more than ${REGION_LIMIT.toLocaleString("en-US")} regions: not drawn exactly. Zoom in.`;
       return;
     }
     const outputs = app.widths().at(-1) ?? 1;
-    this.regions = { ...found, parameters, step, outputs, low, high };
-    if (step === 0) this.atStart = found.counts.n_activation_regions;
-    this.#count(step, found.counts.n_activation_regions);
+    this.regions = { ...found, parameters, step, outputs, low, high, counted };
+    if (step === 0) this.atStart = found.n;
+    this.#count(step, found.n);
   }
 
   /** Straight pieces of the first output over one input. */

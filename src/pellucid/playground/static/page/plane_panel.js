@@ -90,7 +90,8 @@ export class PlanePanel {
       say(this.boundsText, "");
       return;
     }
-    const { n_activation_regions: n, n_linear_regions: linear } = regions.counts;
+    const { n, counted } = regions;
+    const linear = counted ? regions.counts.n_linear_regions : n;
     const late = this.app.snapshot().step - regions.step;
     refill(this.badge, h("strong", { "data-test": "region-count" }, whole(n)), ` activation ${n === 1 ? "region" : "regions"}`, start(atStart),
       linear !== n ? `, ${whole(linear)} linear` : "", late > 0 ? h("span", { class: "quiet" }, ` at step ${whole(regions.step)}`) : null,

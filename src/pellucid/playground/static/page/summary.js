@@ -25,7 +25,7 @@ export function sentence(app, fields, health) {
   const s = app.snapshot();
   const parts = [`step ${whole(s.step)}`, `training loss ${figure(s.training_loss)}`];
   if (Number.isFinite(s.validation_loss)) parts.push(`test loss ${figure(s.validation_loss)}`);
-  if (fields.regions) parts.push(plural(fields.regions.counts.n_activation_regions, "region"));
+  if (fields.regions) parts.push(plural(fields.regions.n, "region"));
   for (const [verdict, n] of health.tally()) parts.push(`${plural(n, "unit")} ${verdict}`);
   return `${app.status}: ${listed(parts)}.`;
 }
