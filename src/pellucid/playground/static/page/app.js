@@ -99,6 +99,11 @@ export class App {
     return this.run.latest?.parameters.length === countParameters(this.widths());
   }
 
+  /** The network that `parameters()` are of, as the engine's calls take it. */
+  net() {
+    return this.run.net ?? undefined;
+  }
+
   likelihood() {
     return likelihoodOf(this.#state, this.problem);
   }

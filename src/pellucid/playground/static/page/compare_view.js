@@ -5,7 +5,7 @@ import { Chart } from "./chart.js";
 import { line } from "./curves_view.js";
 import { h, refill, tableHead } from "./dom.js";
 import { figure, whole } from "./format.js";
-import { countParameters, makeJob, widthsOf } from "./job.js";
+import { countParameters, makeJob, netOf, widthsOf } from "./job.js";
 import { inputRows } from "./problem.js";
 import { gridPoints } from "./scanline.js";
 import { scaleOf, Shades } from "./shading.js";
@@ -120,7 +120,7 @@ export class CompareView {
     const { low, high } = this.fields.window();
     const size = 100;
     const rows = inputRows(this.fields.lift(gridPoints(low, high, size)), this.app.state(), problem);
-    const grid = await this.app.engine.forward(run.parameters, rows, { net: job });
+    const grid = await this.app.engine.forward(run.parameters, rows, { net: netOf(job) });
     const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     const image = c.createImageData(SIZE, SIZE);
     const scale = scaleOf(job.likelihood, problem, job.widths.at(-1) ?? 1);
@@ -135,7 +135,7 @@ export class CompareView {
   async #regions(job, run) {
     if (this.fields.exact() !== "" || this.app.problem.d !== 2) return "–";
     const { low, high } = this.fields.window();
-    const found = await this.app.engine.regions(run.parameters, { low, high }, { net: job, limit: 200_000, boundary: false });
+    const found = await this.app.engine.regions(run.parameters, { low, high }, { net: netOf(job), limit: 200_000, boundary: false });
     return found.complete ? whole(found.counts.n_activation_regions) : "over 200 000";
   }
 }

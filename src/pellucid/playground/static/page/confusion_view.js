@@ -24,7 +24,7 @@ export class ConfusionView {
     const { problem } = app;
     const rows = problem[this.part];
     if (!rows.length) return refill(this.body, h("p", { class: "quiet" }, "No rows are held out."));
-    const { mean, mean_columns: columns } = await app.engine.forward(app.parameters(), inputRows(pickPoints(problem, rows), app.state(), problem));
+    const { mean, mean_columns: columns } = await app.engine.forward(app.parameters(), inputRows(pickPoints(problem, rows), app.state(), problem), { net: app.net() });
     if (!problem.classes) return this.#errors(rows, mean, columns);
     const k = problem.classes.length;
     const counts = Array.from({ length: k }, () => Array(k).fill(0));

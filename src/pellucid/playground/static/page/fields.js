@@ -138,7 +138,7 @@ export class Fields {
     const flat = app.problem.d === 1;
     const most = Math.max(...app.widths());
     const size = flat ? LINE_SIZE : most > 16 ? 14 : UNIT_SIZE;
-    const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: true });
+    const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: true, net: app.net() });
     this.units = { size, flat, layers: found.layers, z: found.z, logits: found.logits, mean: found.mean, columns: found.mean_columns };
     app.events.emit("fields");
   }
@@ -159,7 +159,7 @@ export class Fields {
     const { app } = this;
     const cost = app.parameters().length;
     const size = Math.round(Math.min(app.running ? 100 : 160, Math.max(28, Math.sqrt(BUDGET / cost))));
-    const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: false });
+    const found = await app.engine.forward(app.parameters(), this.gridRows(size), { net: app.net() });
     this.grid = { size, logits: found.logits, mean: found.mean };
   }
 
@@ -171,7 +171,7 @@ export class Fields {
     }
     const [layer, unit] = hovered;
     const size = 90;
-    const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: true });
+    const found = await app.engine.forward(app.parameters(), this.gridRows(size), { units: true, net: app.net() });
     const output = layer === found.layers.length;
     const values = output ? found.logits : found.layers[layer];
     const activation = output ? "identity" : app.state().hidden[layer]?.activation.name ?? "identity";
@@ -184,16 +184,17 @@ export class Fields {
     const parameters = app.parameters();
     const step = app.snapshot().step;
     const d = app.problem.d;
+    const net = app.net();
     const counted = !app.running || (this.regions?.n ?? 0) < FEW_REGIONS;
     const plane = d > 2 ? this.#slice() : undefined;
-    const found = await app.engine.regions(parameters, { low, high, ...(plane && { plane }) }, { limit: REGION_LIMIT, step, counts: counted });
+    const found = await app.engine.regions(parameters, { low, high, ...(plane && { plane }) }, { limit: REGION_LIMIT, step, counts: counted, net: app.net() });
     if (!found.complete) {
       this.regions = null;
       this.whyNoRegions = `more than ${REGION_LIMIT.toLocaleString("en-US")} regions: not drawn exactly. Zoom in.`;
       return;
     }
     const outputs = app.widths().at(-1) ?? 1;
-    this.regions = { ...found, parameters, step, outputs, low, high, counted };
+    this.regions = { ...found, parameters, step, outputs, low, high, counted, net };
     if (step === 0) this.atStart = found.n;
     this.#count(step, found.n);
   }
@@ -208,7 +209,7 @@ export class Fields {
       const { low, high } = this.window();
       const [a, b] = [low[0], high[0]];
       const step = app.snapshot().step;
-      const found = await app.engine.segment(app.parameters(), [a], [b]);
+      const found = await app.engine.segment(app.parameters(), [a], [b], { net: app.net() });
       const kinks = [];
       for (let i = 1; i < found.n; i++) {
         const t = found.t[i];

@@ -145,7 +145,7 @@ export class Health {
       const rows = inputRows(pickPoints(app.problem, app.problem.train), state, app.problem);
       const parameters = app.parameters();
       const widths = app.widths();
-      const { layers, z } = await app.engine.forward(parameters, rows, { units: true });
+      const { layers, z } = await app.engine.forward(parameters, rows, { units: true, net: app.net() });
       if (app.widths().join() !== widths.join() || layers.some((h, l) => h.length % state.hidden[l]?.units !== 0) || layers.length !== state.hidden.length) return;
       this.layers = state.hidden.map((layer, l) => judgeLayer(z[l], layers[l], layer.units, layer.activation.name, l));
       this.#markUnread(parameters, widths);

@@ -47,7 +47,7 @@ export class Inspector {
     }
     const { problem } = this.app;
     const own = point.slice(0, problem.d);
-    const { logits, mean } = await this.app.engine.forward(this.app.parameters(), inputRows(own, this.app.state(), problem));
+    const { logits, mean } = await this.app.engine.forward(this.app.parameters(), inputRows(own, this.app.state(), problem), { net: this.app.net() });
     const at = problem.columns.map((name, j) => `${name} ${figure(own[j])}`).join(", ");
     const region = problem.d === 1 ? -1 : this.plane.regionUnder(own);
     reading.textContent = `${at} → ${says(problem, Array.from(mean), Array.from(logits))}${region >= 0 ? ` · region ${region}` : ""}${this.#rowAt(point)}`;
@@ -80,7 +80,7 @@ export class Inspector {
     }
     const row = inputRows(probe, app.state(), problem);
     const { regions } = this.fields; // with the weights that they belong to
-    const { logits, mean } = await app.engine.forward(regions?.parameters ?? app.parameters(), row);
+    const { logits, mean } = await app.engine.forward(regions?.parameters ?? app.parameters(), row, { net: regions?.net ?? app.net() });
     const head = h("p", {}, `(${probe.map((v) => decimal(v, 3)).join(", ")}) → `, h("strong", {}, says(problem, Array.from(mean), Array.from(logits))));
     const id = regions === this.fields.regions ? this.plane.regionOf(probe) : -1;
     if (problem.d === 1 && this.fields.pieces) return refill(this.body, head, this.#piece(probe[0], logits[0]));

@@ -103,6 +103,9 @@ export function makeJob(state, problem, parameters) {
   };
 }
 
+/** The network of a job, without its rows. @param {import("./types.js").Job} job */
+export const netOf = ({ widths, hidden, likelihood }) => ({ widths, hidden, likelihood });
+
 /**
  * What must be the same for a run to go on: otherwise it starts again from the seed.
  * @param {State} state

@@ -239,6 +239,7 @@ export class NetworkView {
 
   /** @param {PointerEvent} e @param {number} l @param {number} k @param {number} j */
   #showWeight(e, l, k, j) {
+    if (!this.app.settled()) return;
     const { rows, columns, weights } = layout(this.app.widths())[l];
     if (k >= rows) return;
     const value = this.app.parameters()[weights + k * columns + j];
@@ -272,6 +273,7 @@ export class NetworkView {
   /** Widths and signs of the edges; the strongest weight of a layer is drawn widest. */
   drawEdges() {
     const { app } = this;
+    if (!app.settled() || this.plan?.columns.map((c) => c.length).join() !== app.widths().join()) return;
     const parameters = app.parameters();
     const places = layout(app.widths());
     this.edges.forEach((layer, l) => {

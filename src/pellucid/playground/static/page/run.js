@@ -2,6 +2,7 @@
 // The run in the engine: playing and pausing, its latest snapshot, its curve and its checkpoints.
 
 import { Curve } from "./curve.js";
+import { netOf } from "./job.js";
 import { Track } from "./track.js";
 
 /** @typedef {import("./types.js").Engine} Engine */
@@ -28,12 +29,16 @@ export class Run {
   parametersAtStart = new Float32Array();
   /** @type {Snapshot | null} */
   latest = null;
+  /** The network that the parameters of `latest` are of. @type {import("../engine/types.js").Net | null} */
+  net = null;
   /** Steps made before the engine's own count began: under another optimizer, say. */
   offset = 0;
   /** Whether settings or weights were changed on the way: one call of train does not repeat it. */
   mixed = false;
   /** What the optimizer's memory in the engine is of. */
   #kind = "";
+  /** @type {import("../engine/types.js").Net | null} */
+  #next = null;
   /** Which loop drives the run; another one, or none, ends it. @type {object | null} */
   #pace = null;
 
@@ -132,6 +137,7 @@ export class Run {
     const s = await this.engine.load(job, saved ?? undefined);
     this.#kind = kindOf(job);
     this.status = "paused";
+    this.#next = netOf(job);
     return s;
   }
 
@@ -191,6 +197,7 @@ export class Run {
   take(found) {
     const s = { ...found, step: found.step + this.offset };
     this.latest = s;
+    this.net = this.#next;
     if (Number.isFinite(s.training_loss)) this.curve.add(s.step, s.training_loss, s.validation_loss);
     if (s.status === "diverged" && this.status !== "diverged") {
       this.#halt();

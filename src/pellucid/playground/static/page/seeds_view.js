@@ -5,7 +5,7 @@
 import { Chart } from "./chart.js";
 import { h, refill } from "./dom.js";
 import { figure } from "./format.js";
-import { makeJob } from "./job.js";
+import { makeJob, netOf } from "./job.js";
 import { gridPoints } from "./scanline.js";
 import { inputRows } from "./problem.js";
 
@@ -114,7 +114,7 @@ export class SeedsView {
     const shades = new Shades(SIZE, SIZE);
     const order = own.map((r, i) => ({ r, i })).sort((a, b) => a.r.loss - b.r.loss);
     for (const { r, i } of order) {
-      const grid = await this.app.engine.forward(r.parameters, rows, { net: job });
+      const grid = await this.app.engine.forward(r.parameters, rows, { net: netOf(job) });
       const canvas = h("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
       const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
       const image = c.createImageData(SIZE, SIZE);

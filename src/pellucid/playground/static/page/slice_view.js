@@ -58,7 +58,7 @@ export class SliceView {
 
   /** @param {number[]} a @param {number[]} b */
   async #exact(a, b) {
-    const { t, slopes, intercepts, d_out, n } = await this.app.engine.segment(this.app.parameters(), a, b);
+    const { t, slopes, intercepts, d_out, n } = await this.app.engine.segment(this.app.parameters(), a, b, { net: this.app.net() });
     const xs = Array.from(t);
     const outputs = Array.from({ length: d_out }, (_, k) => xs.map((v, i) => {
       const piece = Math.min(i, n - 1);
@@ -72,7 +72,7 @@ export class SliceView {
     const d = a.length;
     const xs = Array.from({ length: SAMPLES }, (_, i) => i / (SAMPLES - 1));
     const points = Float64Array.from({ length: SAMPLES * d }, (_, i) => a[i % d] + xs[Math.floor(i / d)] * (b[i % d] - a[i % d]));
-    const { logits } = await this.app.engine.forward(this.app.parameters(), inputRows(points, this.app.state(), this.app.problem));
+    const { logits } = await this.app.engine.forward(this.app.parameters(), inputRows(points, this.app.state(), this.app.problem), { net: this.app.net() });
     const k = logits.length / SAMPLES;
     return { xs, outputs: Array.from({ length: k }, (_, o) => xs.map((_, i) => logits[i * k + o])), n: SAMPLES };
   }

@@ -43,7 +43,7 @@ export class SurfaceView {
     if (!this.app.settled()) return;
     const { app, fields } = this;
     if (app.problem.d < 2) return;
-    const { logits } = await app.engine.forward(app.parameters(), fields.gridRows(CELLS));
+    const { logits } = await app.engine.forward(app.parameters(), fields.gridRows(CELLS), { net: app.net() });
     const k = logits.length / CELLS ** 2;
     const values = Float32Array.from({ length: CELLS ** 2 }, (_, i) => logits[i * k]);
     const low = values.reduce((a, b) => Math.min(a, b), Infinity);

@@ -11,7 +11,8 @@
 /**
  * The exact regions of one network on the window of the picture.
  * @typedef {import("../engine/types.js").RegionsResult & {parameters: Float32Array, step: number,
- *   outputs: number, low: number[], high: number[], counted: boolean}} Regions
+ *   outputs: number, low: number[], high: number[], counted: boolean,
+ *   net: import("../engine/types.js").Net | undefined}} Regions
  */
 
 /**

@@ -29,6 +29,7 @@ export class UnitCard {
 
   #build() {
     const { app } = this;
+    if (!app.settled()) return;
     const { unit } = app.state();
     const widths = app.widths();
     const key = JSON.stringify([unit, widths, app.features()]);
@@ -78,6 +79,7 @@ export class UnitCard {
 
   /** @param {boolean} [force] */
   #values(force = false) {
+    if (!this.app.settled()) return;
     const parameters = this.app.parameters();
     for (const { input, at } of this.fields) {
       if (!force && document.activeElement === input) continue;

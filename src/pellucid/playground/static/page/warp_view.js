@@ -65,7 +65,7 @@ export class WarpView {
     const rows = pickPoints(problem, problem.train);
     const net = [inputRows(this.fields.lift(grid), app.state(), problem), inputRows(rows, app.state(), problem)];
     const parameters = app.parameters();
-    const [a, b] = await Promise.all(net.map((X) => app.engine.forward(parameters, X, { units: true })));
+    const [a, b] = await Promise.all(net.map((X) => app.engine.forward(parameters, X, { units: true, net: app.net() })));
     const width = app.state().hidden[this.layer]?.units;
     if (!width || a.layers[this.layer]?.length !== (grid.length / 2) * width) return;
     const pick = (/** @type {Float32Array} */ v) => Float64Array.from({ length: (v.length / width) * 2 }, (_, i) => v[(i >> 1) * width + this.units[i & 1]]);

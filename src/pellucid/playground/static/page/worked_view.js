@@ -59,7 +59,7 @@ export class WorkedView {
     this.#targetField(y);
     const row = inputRows(probe, app.state(), problem);
     // hand-written weights such as 0.1 are worked as the decimals that they stand for
-    const work = await app.engine.worked(Float64Array.from(app.parameters(), tidy), Array.from(row, tidy), y);
+    const work = await app.engine.worked(Float64Array.from(app.parameters(), tidy), Array.from(row, tidy), y, { net: app.net() });
     this.#write(work, y);
   }
 
