@@ -17,6 +17,7 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".json": "application/json",
     ".wasm": "application/wasm",
+    ".gz": "application/gzip",
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
