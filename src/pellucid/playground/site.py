@@ -17,12 +17,15 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".json": "application/json",
     ".wasm": "application/wasm",
-    ".gz": "application/gzip",
+    ".gz": "application/octet-stream",  # the engine, which the page unpacks itself
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
 """Suffixes of files that belong to the page, with their types."""
-LEFT_OUT = ("package.json", "package-lock.json", "tsconfig.json", "node_modules", "tests")
+LEFT_OUT = (
+    *("package.json", "package-lock.json", "tsconfig.json", "jsconfig.json"),
+    *("node_modules", "tests"),
+)
 FIRST, INDEX, FOLDER = "index.html", "lessons/index.json", "lessons/"
 START, SERVER = "pellucid-start", "pellucid-server"
 

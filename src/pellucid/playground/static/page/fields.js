@@ -27,7 +27,7 @@ export class Fields {
   grid = null;
   /** @type {Regions | null} */
   regions = null;
-  /** With one input: where the function bends. @type {{kinks: number[][], n: number} | null} */
+  /** With one input: where the function bends. @type {{kinks: number[][], n: number, maps: {from: number, to: number, slope: number, intercept: number}[]} | null} */
   pieces = null;
   /** Why there are no regions, in words; "" where there are. */
   whyNoRegions = "";
@@ -212,7 +212,11 @@ export class Fields {
         const t = found.t[i];
         kinks.push([a + t * (b - a), found.slopes[i * found.d_out] * t + found.intercepts[i * found.d_out]]);
       }
-      this.pieces = { kinks, n: found.n };
+      const maps = Array.from({ length: found.n }, (_, i) => {
+        const slope = found.slopes[i * found.d_out] / (b - a);
+        return { from: a + found.t[i] * (b - a), to: a + found.t[i + 1] * (b - a), slope, intercept: found.intercepts[i * found.d_out] - slope * a };
+      });
+      this.pieces = { kinks, n: found.n, maps };
       if (step === 0) this.atStart = found.n;
       this.#count(step, found.n);
     }

@@ -3,8 +3,10 @@
 
 import { HIDEABLE } from "./state.js";
 
-/** @param {import("./app.js").App} app */
-export function hiding(app) {
+const PANELS = ["data", "training", "workbench"]; // vanish with the last of their controls
+
+/** @param {import("./app.js").App} app @param {() => void} onchange */
+export function hiding(app, onchange) {
   let before = false; // whether anything is hidden
   const apply = () => {
     const hidden = new Set(/** @type {string[]} */ (app.state().hide));
@@ -16,6 +18,11 @@ export function hiding(app) {
       const name = element.getAttribute("data-control") ?? "";
       element.classList.toggle("put-away", hidden.has(name) || (only !== null && !only.has(name)));
     }
+    for (const id of PANELS) {
+      const panel = document.getElementById(id);
+      panel?.classList.toggle("put-away", any && !panel.querySelector("[data-control]:not(.put-away)"));
+    }
+    onchange();
     const known = HIDEABLE.filter((n) => hidden.has(n));
     document.documentElement.dataset.hidden = known.join(" ");
   };

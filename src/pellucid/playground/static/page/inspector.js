@@ -50,7 +50,22 @@ export class Inspector {
     const { logits, mean } = await this.app.engine.forward(this.app.parameters(), inputRows(own, this.app.state(), problem));
     const at = problem.columns.map((name, j) => `${name} ${figure(own[j])}`).join(", ");
     const region = problem.d === 1 ? -1 : this.plane.regionUnder(own);
-    reading.textContent = `${at} → ${says(problem, Array.from(mean), Array.from(logits))}${region >= 0 ? ` · region ${region}` : ""}`;
+    reading.textContent = `${at} → ${says(problem, Array.from(mean), Array.from(logits))}${region >= 0 ? ` · region ${region}` : ""}${this.#rowAt(point)}`;
+  }
+
+  /** The row under the pointer with its target, where there is one. @param {number[]} point */
+  #rowAt(point) {
+    const { problem } = this.app;
+    const { points, d, y, classes } = problem;
+    if (d !== 2) return "";
+    const { low, high } = this.fields.window();
+    const near = 0.015 * (high[0] - low[0]);
+    for (let i = 0; i < problem.n; i++) {
+      if (Math.hypot(points[2 * i] - point[0], points[2 * i + 1] - point[1]) < near) {
+        return ` · row ${i + 1}: ${classes ? `class ${classes[y[i]]}` : figure(y[i])}`;
+      }
+    }
+    return "";
   }
 
   async #show() {
@@ -68,6 +83,7 @@ export class Inspector {
     const { logits, mean } = await app.engine.forward(regions?.parameters ?? app.parameters(), row);
     const head = h("p", {}, `(${probe.map((v) => decimal(v, 3)).join(", ")}) → `, h("strong", {}, says(problem, Array.from(mean), Array.from(logits))));
     const id = regions === this.fields.regions ? this.plane.regionOf(probe) : -1;
+    if (problem.d === 1 && this.fields.pieces) return refill(this.body, head, this.#piece(probe[0], logits[0]));
     if (!regions || id < 0) {
       refill(this.body, head, this.fields.whyNoRegions ? h("p", { class: "quiet" }, `No affine map: ${this.fields.whyNoRegions}`) : null);
       return;
@@ -88,6 +104,25 @@ export class Inspector {
     return h("div", { class: "patterns", "data-test": "pattern" }, h("h3", {}, `Region ${id}: its activation pattern`), layers);
   }
 
+  /** With one input: the straight piece that the point lies on. @param {number} x @param {number} output */
+  #piece(x, output) {
+    const maps = this.fields.pieces?.maps ?? [];
+    const i = maps.findIndex((m) => x >= m.from && x <= m.to);
+    if (i < 0) return null;
+    const { from, to, slope, intercept } = maps[i];
+    return h("div", { class: "stack" }, h("h3", {}, `Piece ${i + 1} of ${maps.length}, from ${figure(from)} to ${figure(to)}`),
+      h("p", { class: "equation" }, `f = ${decimal(slope)}·${this.app.problem.columns[0]} + ${factor(intercept)} = ${decimal(slope * x + intercept, 5)} here`),
+      this.#agreement(slope * x + intercept, output));
+  }
+
+  /** @param {number} value of the map @param {number} output of the network */
+  #agreement(value, output) {
+    const off = Math.abs(value - output);
+    const good = off <= 1e-4 * Math.max(1, Math.abs(value));
+    return h("p", { class: "equation" }, `the network: ${decimal(output, 5)} `,
+      h("span", { class: good ? "good" : "warn", "data-test": "map-agrees" }, good ? "✓ agrees" : `differs by ${figure(off)}`));
+  }
+
   /** f(x) = A x + c on the region, next to the output itself. @param {import("./types.js").Regions} regions @param {number} id @param {number[]} probe @param {Float32Array} logits */
   #map({ slopes, intercepts, outputs }, id, probe, logits) {
     const [i, j] = this.fields.axes(this.app.state().view.axes);
@@ -95,12 +130,9 @@ export class Inspector {
     const rows = Array.from({ length: Math.min(outputs, 10) }, (_, k) => {
       const m = id * outputs + k;
       const value = slopes[2 * m] * probe[i] + slopes[2 * m + 1] * probe[j] + intercepts[m];
-      const off = Math.abs(value - logits[k]);
-      const good = off <= 1e-4 * Math.max(1, Math.abs(value));
       return h("div", { class: "map" },
         h("p", { class: "equation" }, `${outputs > 1 ? `f[${k}]` : "f"} = ${decimal(slopes[2 * m])}·${names[0]} + ${factor(slopes[2 * m + 1])}·${names[1]} + ${factor(intercepts[m])}`),
-        h("p", { class: "equation" }, `= ${decimal(value, 5)} here; the network: ${decimal(logits[k], 5)} `,
-          h("span", { class: good ? "good" : "warn", "data-test": "map-agrees" }, good ? "✓ agrees" : `differs by ${figure(off)}`)));
+        h("p", { class: "equation" }, `= ${decimal(value, 5)} at the point`), this.#agreement(value, logits[k]));
     });
     return h("div", { class: "stack" }, h("h3", {}, "Its one affine map"), rows);
   }

@@ -92,8 +92,9 @@ async function main() {
   };
   const parts = { app, fields, health, theme, network, plane: plane.view, server, formats: start?.server?.save ?? [], quiz };
   const workbench = makeWorkbench(parts, byId("workbench"));
+  plane.view.onenter = () => workbench.open("worked", true);
   summary(app, fields, health, byId("summary"));
-  hiding(app);
+  hiding(app, () => workbench.mend());
   keepAddress(app, (text) => app.tell({ kind: "error", text }));
   app.announce();
   if (start) tellStart(app, start);

@@ -93,7 +93,7 @@ export class PlanePanel {
     const { n_activation_regions: n, n_linear_regions: linear } = regions.counts;
     const late = this.app.snapshot().step - regions.step;
     refill(this.badge, h("strong", { "data-test": "region-count" }, whole(n)), ` activation ${n === 1 ? "region" : "regions"}`, start(atStart),
-      linear !== n ? `, ${whole(linear)} linear` : "", late > 0 && !this.app.running ? h("span", { class: "quiet" }, ` of step ${whole(regions.step)}`) : null,
+      linear !== n ? `, ${whole(linear)} linear` : "", late > 0 ? h("span", { class: "quiet" }, ` at step ${whole(regions.step)}`) : null,
       regions.certified ? null : h("span", { class: "warn" }, " (some signs undecided)"));
     this.#gauge(n);
   }

@@ -25,6 +25,8 @@ export class PlaneView {
   /** Called with a point of the data when the pointer or the keys move. */
   onread = (/** @type {number[] | null} */ _point) => {};
   onpick = (/** @type {number[]} */ _point) => {};
+  /** Enter: the pass of the point is asked for. */
+  onenter = () => {};
   /** @type {((point: number[]) => boolean) | null} takes clicks while points are drawn by hand */
   ondraw = null;
 
@@ -325,6 +327,7 @@ export class PlaneView {
       probe[i] = clamp(probe[i] + move[0] * size * (high[0] - low[0]), low[0], high[0]);
       if (j !== i) probe[j] = clamp(probe[j] + move[1] * size * (high[1] - low[1]), low[1], high[1]);
     }
+    if (e.key === "Enter") this.onenter();
     this.onpick(probe.slice(0, this.app.problem.d).map((v) => Number(v.toFixed(6))));
   }
 }

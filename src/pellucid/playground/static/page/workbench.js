@@ -47,6 +47,14 @@ export class Workbench {
     if (scroll) entry.panel.scrollIntoView({ block: "nearest" });
   }
 
+  /** Where the tool on screen was hidden, the first that is not takes its place. */
+  mend() {
+    const away = (/** @type {{tab: HTMLElement} | undefined} */ t) => t?.tab.classList.contains("put-away");
+    if (!away(this.tools.get(this.app.state().view.tab))) return;
+    const next = [...this.tools.values()].find((t) => !away(t));
+    if (next) this.open(next.tool.id);
+  }
+
   /** Whether a tool is on screen: others do no work. @param {Tool["id"]} id */
   isOpen(id) {
     return this.app.state().view.tab === id;
