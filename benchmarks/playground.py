@@ -147,9 +147,9 @@ def measure(seconds: float, visits: int) -> list[Target]:
                 compressed = zipped(folder, url, visit.first)
     middle = {key: statistics.median(v[key] for v in first) for key in first[0]}
     return [
-        Target("updates, spirals 2-8-8-2", usual["updates"], "/ s", 200_000),
+        Target("updates, usual page (spirals, 2-8-8-1)", usual["updates"], "/ s", 200_000),
         Target("frames meanwhile", usual["frames"], "/ s", 30),
-        Target("regions of 2-64-64-64-2 found", deep["regions"], "/ s", 10),
+        Target("regions of 2-64-64-64-1 found", deep["regions"], "/ s", 10),
         Target("frames meanwhile", deep["frames"], "/ s", 30),
         Target("first paint", middle["paint"] / 1000, "s", 1, at_least=False),
         Target("at work after", middle["ready"] / 1000, "s"),

@@ -1,10 +1,19 @@
-"""The page for its tests: in a folder on a plain web server, and from the server of Pellucid."""
+"""The page for its tests, in a folder and from the server; and its engine in Node."""
 
 import pytest
 from playground.browsing import CHROMIUM, Visit, chromium, static_server
+from playground.engine_process import Engine
 from playground.serving import served
 
 from pellucid.playground import export_page
+
+
+@pytest.fixture(scope="session")
+def engine():
+    """One Node process with the engine for all tests."""
+    engine = Engine()
+    yield engine
+    engine.close()
 
 
 @pytest.fixture(scope="session")

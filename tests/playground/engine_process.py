@@ -69,6 +69,8 @@ def _encode(value: Any) -> Any:
         return {name: _encode(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_encode(part) for part in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"type": "number", "text": str(value)}
     if isinstance(value, int) and abs(value) >= 2**53:
         return {"type": "bigint", "text": str(value)}
     return value

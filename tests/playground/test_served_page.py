@@ -171,5 +171,6 @@ def test_a_folder_with_own_data_and_a_lesson_needs_no_server(visit, tmp_path, mo
     with static_server(tmp_path / "www") as address:
         page = at_work(visit, address)
         assert page.evaluate("() => pellucid.problem.n") == load_dataset("penguins").n_rows
-        page.get_by_role("button", name="My lesson").click()
+        page.get_by_role("button", name="Lessons").first.click()
+        page.get_by_role("dialog").get_by_role("button", name="My lesson").click()
         page.get_by_text("Look.").wait_for()

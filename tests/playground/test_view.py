@@ -20,6 +20,7 @@ def test_every_module_stands_behind_those_that_it_imports():
         assert "import.meta" not in text
         seen.add(path)
     assert "page/main.js" in seen
+    assert "engine/pellucid.wasm.gz" in page_files()
     assert "engine/worker.js" in seen
 
 

@@ -147,7 +147,7 @@ class Playground:
         if content is None:
             return JSONResponse({"error": "there is no such file."}, 404)
         headers = {"vary": "accept-encoding"}
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if "gzip" in request.headers.get("accept-encoding", "") and not path.endswith(".gz"):
             headers["content-encoding"] = "gzip"
             if path not in self._zipped:
                 self._zipped[path] = gzip.compress(content, 6, mtime=0)

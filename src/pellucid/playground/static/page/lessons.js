@@ -26,7 +26,7 @@ const WIDGETS = {
 const FOLDER = new URL("../lessons/", import.meta.url);
 
 /**
- * Lists the lessons in an element and opens the one that is chosen, or that the address names.
+ * Opens in an element the lesson that is chosen, or that the address names.
  * @param {App} app @param {HTMLElement} element
  */
 export async function mountLessons(app, element) {
@@ -52,21 +52,16 @@ export class LessonsView {
   /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
-    this.entriesList = h("ul", { class: "lesson-list" });
-    this.list_ = h("details", { class: "lesson-all" }, h("summary", {}, "Lessons"), this.entriesList);
     this.body = h("article", { class: "lesson-body", hidden: true });
     this.problem = h("p", { class: "lesson-problem", role: "status" });
     element.classList.add("panel", "lesson-panel");
-    element.append(this.list_, this.body, this.problem);
+    element.append(this.body, this.problem);
   }
 
+  /** Finds out which lessons there are; the header lists them. */
   async list() {
     const answer = await fetch(new URL("index.json", FOLDER));
     this.entries = answer.ok ? await answer.json() : [];
-    refill(this.entriesList, this.entries.map((entry) =>
-      h("li", {},
-        h("button", { type: "button", class: "lesson-open", onclick: () => this.open(idOf(entry.file)) }, entry.title),
-        h("span", { class: "lesson-about" }, ` ${entry.about}`))));
   }
 
   /** @param {string} hash as in "#lesson=tent" or "#lesson=tent&step=2" */
@@ -105,7 +100,6 @@ export class LessonsView {
     const step = this.lesson.steps[place];
     if (step.state && takesState) await this.#take(step);
     this.app.show(step.show);
-    this.list_.hidden = true;
     this.body.hidden = false;
     const heading = h("h2", { tabindex: -1 }, this.lesson.title);
     const [widget, question] = [await this.#widget(step), await this.#question(step)];
@@ -127,7 +121,6 @@ export class LessonsView {
     this.#clean();
     this.lesson = null;
     this.app.show(null);
-    this.list_.hidden = false;
     this.body.hidden = true;
     if (location.hash.startsWith("#lesson=")) history.replaceState(null, "", location.pathname + location.search);
   }
@@ -144,7 +137,7 @@ export class LessonsView {
     return h("div", { class: "lesson-buttons" },
       button("Back", () => this.show(this.place - 1), this.place === 0),
       button("Next", () => this.show(this.place + 1), this.place === last),
-      button("All lessons", () => this.close()));
+      button("End the lesson", () => this.close()));
   }
 
   /** @param {Step} step */
@@ -176,6 +169,3 @@ export class LessonsView {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 }
-
-/** @param {string} file */
-const idOf = (file) => file.replace(/\.json$/, "");
