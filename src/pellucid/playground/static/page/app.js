@@ -29,6 +29,7 @@ export class App {
   /** @type {string[] | null} */
   shownOnly = null;
   #queue = Promise.resolve();
+  #moves = 0; // changes of the state whose run is not loaded yet
   #lastChange = { label: "", time: 0 };
 
   /**
@@ -96,7 +97,7 @@ export class App {
 
   /** Whether the run belongs to the state: between a change and its loading it does not. */
   settled() {
-    return this.run.latest?.parameters.length === countParameters(this.widths());
+    return this.#moves === 0 && this.run.latest?.parameters.length === countParameters(this.widths());
   }
 
   /** The network that `parameters()` are of, as the engine's calls take it. */
@@ -171,7 +172,7 @@ export class App {
       });
       if (again || other) this.#remember(label);
       this.#tellAll(again);
-      if (wasRunning && (again || other)) this.play();
+      if (wasRunning && (again || other)) this.#play();
     });
   }
 
@@ -205,6 +206,10 @@ export class App {
   // ---- the run
 
   play() {
+    return this.#serial(() => this.#play());
+  }
+
+  #play() {
     if (this.running || !this.run.latest) return;
     this.tell(null);
     this.#branch();
@@ -219,7 +224,7 @@ export class App {
   }
 
   toggle() {
-    return this.running ? this.#serial(() => this.pause()) : this.play();
+    return this.#serial(() => (this.running ? this.pause() : this.#play()));
   }
 
   /** @param {number} n updates */
@@ -236,7 +241,7 @@ export class App {
   reset() {
     return this.#serial(async () => {
       await this.#leave();
-      await this.#restart(null);
+      await this.#moving(() => this.#restart(null));
       this.#remember("reset");
       this.#tellAll(true);
     });
@@ -250,7 +255,7 @@ export class App {
       await this.run.edit(parameters);
       this.#remember(label);
       this.#tellAll();
-      if (wasRunning) this.play();
+      if (wasRunning) this.#play();
     });
   }
 
@@ -311,7 +316,7 @@ export class App {
     const before = this.#state;
     this.#state = next;
     try {
-      await action();
+      await this.#moving(action);
     } catch (error) {
       this.#state = before;
       this.#rebuild();
@@ -319,6 +324,16 @@ export class App {
       if (run) await this.run.restore(this.job(), run, curve, track);
       this.#tellAll(true);
       throw error;
+    }
+  }
+
+  /** While a run is replaced, nothing is asked of it. @param {() => Promise<void>} action */
+  async #moving(action) {
+    this.#moves += 1;
+    try {
+      await action();
+    } finally {
+      this.#moves -= 1;
     }
   }
 
@@ -403,12 +418,13 @@ export class App {
     const moment = move();
     if (!moment) return;
     const { state, run, curve, track } = moment.content;
-    this.#state = { ...copy(state), view: this.#state.view };
-    this.#rebuild();
     this.#lastChange.label = "";
-    const job = makeJob(this.#state, this.problem, await this.#firstWeights());
-    if (run) await this.run.restore(job, run, curve.upTo(run.step), track);
-    else await this.#restart(null);
+    await this.#adopt({ ...copy(state), view: this.#state.view }, async () => {
+      this.#rebuild();
+      const job = makeJob(this.#state, this.problem, await this.#firstWeights());
+      if (run) await this.run.restore(job, run, curve.upTo(run.step), track);
+      else await this.#restart(null);
+    });
     this.tell(null);
     this.#tellAll(true);
   }
