@@ -148,6 +148,14 @@ def naming(path: Path) -> Iterator[None]:
         raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None
     except MemoryError:
         raise InvalidFile(f"{path} holds a network that does not fit into memory.") from None
+    except _UNFORESEEN as error:
+        raise InvalidFile(
+            f"cannot read a network from {path}: it is damaged in a way that its reader did not "
+            f"foresee ({type(error).__name__})."
+        ) from error
+
+
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def read_metadata(path_or_bytes: Any) -> dict[str, str]:

@@ -118,10 +118,15 @@ def output_index(output: SupportsIndex, d_out: int) -> int:
     return k % d_out
 
 
+def pieces_of(activation: Activation) -> Pieces:
+    """The straight pieces of an activation that has such."""
+    return PIECES[activation.name](*activation.parameters)
+
+
 @cache
 def _pieces(activation: Activation, i: int, n_layers: int) -> Pieces:
     if activation.name in PIECES:
-        return PIECES[activation.name](*activation.parameters)
+        return pieces_of(activation)
     output = i == n_layers - 1
     hint = (
         'Read the logits instead: the same network with output_activation="identity".'

@@ -15,6 +15,7 @@ from .._kernels.subdivision import BoxRegions, PlaneRegions
 from ..network import AffineGraph, Network
 from .chain import Chain, chain_of
 from .domains import Domain, Space
+from .graphs import on_domain
 from .result import Corners, LinearRegions
 from .scaling import common_scale, scaled, unscaled
 from .whole import regions_of_space
@@ -78,9 +79,7 @@ def _checked(network: Network | AffineGraph, domain: Domain) -> tuple[Network, C
             f"domain has {domain.d_in}; they must agree (a Plane or Segment reaches into more "
             f"inputs)."
         )
-    if isinstance(network, AffineGraph):
-        box = () if isinstance(domain, Space) else domain.bounding_box
-        network = network.to_network(*box)
+    network = on_domain(network, domain)
     return network, chain_of(network)
 
 
