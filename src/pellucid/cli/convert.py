@@ -20,7 +20,8 @@ def convert(
         Path,
         typer.Argument(
             metavar="B",
-            help="The new file; its suffix chooses the format: .pellucid, .onnx, .pt, .npz, .nnet.",
+            help="The new file; its suffix chooses the format: .pellucid, .onnx, .pt, .keras, .h5, "
+            ".npz, .nnet.",
             show_default=False,
         ),
     ],

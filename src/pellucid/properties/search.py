@@ -227,10 +227,13 @@ class _Search:
     # ---- points
 
     def point(self, seed: int) -> Found | None:
-        """A random input, or one downhill from it, that breaks the property."""
+        """A random input, or one downhill from it, that breaks the property.
+
+        Half of them lie on faces of the box, where networks are often extreme.
+        """
         rng = np.random.default_rng(seed)
         for group in self.groups:
-            share = rng.random((STARTS, len(group.low)))
+            share = _shares(rng, len(group.low))
             x = np.clip(group.low * (1 - share) + group.high * share, group.low, group.high)
             found = self.broken(group, x) or self._downhill(group, x, group.low, group.high, BEST)
             if found is not None:
@@ -355,6 +358,14 @@ class _Search:
         return self.broken(group, corners) or self._downhill(
             group, middles, boxes.low, boxes.high, len(middles)
         )
+
+
+def _shares(rng: np.random.Generator, d_in: int) -> Float64[Array, "n d_in"]:
+    """Random points of the unit box: the first half inside, the others on faces and corners."""
+    inside = rng.random((STARTS, d_in))
+    side = rng.integers(0, 3, (STARTS, d_in))  # low, high, or anywhere between
+    side[: STARTS // 2] = 2
+    return np.where(side == 2, inside, side)
 
 
 @dataclass(frozen=True)

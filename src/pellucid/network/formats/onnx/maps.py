@@ -5,6 +5,7 @@ sparse `csr_array`. What only moves numbers keeps them bit for bit; what compute
 float64.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,7 +123,14 @@ def final(M: Matrix, dtype: np.dtype | type) -> Array | Sparse:
     """The matrix as it is kept: dense, or sparse where few entries are not zero."""
     if isinstance(M, np.ndarray):
         return M
-    kept = M.sparse().astype(dtype) if isinstance(M, Rows) else M
+    if isinstance(M, Rows):
+        used = np.flatnonzero(M.index >= 0)
+        if len(used) < DENSE_FROM * M.shape[0] * M.shape[1]:
+            return M.sparse().astype(dtype)
+        picked = np.zeros(M.shape, dtype)
+        picked[used, M.index[used]] = 1
+        return picked
+    kept = M
     kept.sum_duplicates()
     return kept.toarray() if kept.nnz >= DENSE_FROM * kept.shape[0] * kept.shape[1] else kept
 
@@ -145,7 +153,7 @@ class Affine:
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def is_light(self) -> bool:
