@@ -27,7 +27,8 @@ def save(
     """Write the network to a file: whole, or not at all.
 
     The suffix of `path` chooses the format: `.onnx`, `.pt` (a state dict), `.keras`, `.h5`,
-    `.nnet`, `.npz`, or Pellucid's own (a safetensors file) for `.pellucid`, `.safetensors` and any other.
+    `.nnet`, `.npz`, or Pellucid's own (a safetensors file) for `.pellucid`, `.safetensors` and any
+    other.
     `metadata` are texts to keep with it, in our own format alone. The bytes go to a temporary file
     in the same folder, which then takes the name `path`; a crash leaves the old or the new file.
 

@@ -67,6 +67,11 @@ def is_light(M: Matrix) -> bool:
     return isinstance(M, Rows) or (not isinstance(M, np.ndarray) and M.nnz <= 2 * M.shape[0])
 
 
+def _n_read(M: Matrix) -> int:
+    """Entries that are not zero."""
+    return np.count_nonzero(M.index >= 0) if isinstance(M, Rows) else n_entries(M)
+
+
 def product(W: Array | Sparse, M: Matrix) -> Array | Sparse:
     """W M; exact (moved numbers in their dtype) where M is `Rows` without repeats."""
     wide = M.shape[1] > M.shape[0] / DENSE_FROM  # most columns of a dense product would be zero
@@ -157,8 +162,13 @@ class Affine:
 
     @property
     def is_light(self) -> bool:
-        """Whether a linear map of it can be taken without making a layer of it first."""
-        return all(is_light(M) for M in self.terms.values())
+        """Whether a linear map of it can be taken without making a layer of it first.
+
+        Nothing grows where every entry reads two entries of values at most.
+        """
+        if not all(is_light(M) for M in self.terms.values()):
+            return False
+        return len(self.terms) < 3 or sum(map(_n_read, self.terms.values())) <= 2 * self.size
 
     def pure(self) -> int | None:
         """The value that this tensor is, entry for entry; None if it is something else."""
