@@ -21,6 +21,7 @@ from .scaling import common_scale, scaled, unscaled
 from .whole import regions_of_space
 
 MOST_THREADS = 4096
+MOST_DIMENSIONS = 15  # of a domain: of the kernel
 
 
 def linear_regions(
@@ -78,6 +79,12 @@ def _checked(network: Network | AffineGraph, domain: Domain) -> tuple[Network, C
             f"the network takes {network.d_in} input{'s' if network.d_in != 1 else ''} and the "
             f"domain has {domain.d_in}; they must agree (a Plane or Segment reaches into more "
             f"inputs)."
+        )
+    if domain.dimension > MOST_DIMENSIONS:
+        raise InvalidInput(
+            f"the domain has {domain.dimension} dimensions; regions are listed in at most "
+            f"{MOST_DIMENSIONS}: take a Plane or a Segment through that space, or local_regions "
+            "around a point."
         )
     network = on_domain(network, domain)
     return network, chain_of(network)

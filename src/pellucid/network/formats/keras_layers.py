@@ -150,6 +150,12 @@ def _dense(layer: Layer, value: Value) -> None:
     arrays = layer.needs(2 if use_bias else 1, "kernel, bias" if use_bias else "kernel")
     if arrays[0].ndim != 2:
         raise UnsupportedLayer(f"{layer.where} has a kernel of shape {list(arrays[0].shape)}.")
+    units = layer.config.get("units", arrays[0].shape[1])
+    if units != arrays[0].shape[1]:
+        raise UnsupportedLayer(
+            f"{layer.where} claims {str(units)[:40]} units, and its kernel has the shape "
+            f"{list(arrays[0].shape)}."
+        )
     value.steps.affine(arrays[0].T, arrays[1] if use_bias else None, layer.where)
     value.shape = (arrays[0].shape[1],)
     activate(layer, layer.config.get("activation"), value)

@@ -183,14 +183,14 @@ def _by_content(path: Path, start: bytes) -> str | None:
         )
     if start.startswith(LEGACY_MAGIC):
         return "torch"
+    if safetensors.looks_like(start):  # whose length may begin as a pickle or an ONNX file does
+        return "safetensors"
     if start[:1] == b"\x80" and start[1:2] <= b"\x05":
         return "pickle"
     if onnx.looks_like(start):
         return "onnx"
     if start.lstrip().startswith(b"{") and path.suffix.lower() != ".safetensors":
         return "keras_json"
-    if safetensors.looks_like(start):
-        return "safetensors"
     if nnet.looks_like(start):
         return "nnet"
     return None

@@ -48,6 +48,10 @@ _NOTHING = (
     *("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct"),
     *(f"numpy.dtypes.{kind}DType" for kind in ("Float32", "Float64", "Int32", "Int64", "Bool")),
     *(f"torch.{kind}" for kind in ("float16", "bfloat16", "float32", "float64", "int64", "int32")),
+    *("argparse.Namespace", "types.SimpleNamespace", "torch.torch_version.TorchVersion"),
+    *(f"datetime.{kind}" for kind in ("datetime", "date", "time", "timedelta", "timezone")),
+    *(f"pathlib.{kind}Path" for kind in ("Posix", "Windows", "PurePosix", "PureWindows")),
+    *(f"pathlib._local.{kind}Path" for kind in ("Posix", "Windows", "PurePosix", "PureWindows")),
 )
 
 
@@ -241,7 +245,12 @@ class _Search:
                 (".".join(path), tensors, value if isinstance(value, Table) else None)
             )
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            self.walk(inner, (*path, str(key)))
+            self.walk(inner, (*path, _label(key)))
+
+
+def _label(key: Any) -> str:
+    """A key as a part of a name; Python does not write numbers of thousands of digits."""
+    return "a number" if isinstance(key, int) and abs(key) >= 10**18 else str(key)
 
 
 def _script_tensors(
@@ -253,7 +262,7 @@ def _script_tensors(
     seen.add(id(module))
     found: list[tuple[str, _Tensor]] = []
     for key, value in module.state.items():
-        place = (*path, str(key))
+        place = (*path, _label(key))
         if isinstance(value, _Tensor):
             found.append((".".join(place), value))
         elif isinstance(value, Record):
