@@ -131,7 +131,7 @@ def _pieces(activation: Activation, i: int, n_layers: int) -> Pieces:
     hint = (
         'Read the logits instead: the same network with output_activation="identity".'
         if output
-        else "A smooth activation bends everywhere, so its regions can only be sampled."
+        else "A smooth activation bends everywhere: sample_patterns looks at points instead."
     )
     raise UnsupportedLayer(
         f"layer {i + 1} of {n_layers} {'(the output) ' if output else ''}has the activation "

@@ -104,7 +104,8 @@ def to_bytes(network: Network) -> bytes:
     """The text of a network of ReLU layers, with shortest numbers that read back exactly."""
     names = {sigma.name for sigma in network.activations} - {"relu"}
     if names or network.output_activation.name != "identity":
-        other = ", ".join(sorted(names)) or f"a {network.output_activation} output"
+        hidden = f"hidden layers with {', '.join(sorted(names))}"
+        other = hidden if names else f"a {network.output_activation} output"
         raise UnsupportedLayer(
             f"this network has {other}; NNET files know only relu and an identity output: save it "
             "as .onnx or .pellucid."
