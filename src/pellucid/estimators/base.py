@@ -17,6 +17,7 @@ from ..network import Network
 from .callbacks import CallbackSupport, reporting, with_callbacks
 from .ensembling import Fitted, HeldOut, Material, Task, fit_ensemble
 from .members import Ensemble, Member
+from .ordering import order_of, repetitions
 from .preprocessing import Preprocessing
 from .reading import checked_weight, generator_of, read_as_before, read_new, split_seed, threads_of
 from .recipe import TUNABLE, Preset, chosen_preset
@@ -132,7 +133,7 @@ class Feedforward(CallbackSupport, BaseEstimator):
                 self._starts(preset, targets, len(split.folds)),
             )
             fitted = fit_ensemble(task, material, split, given)
-            self._keep(fitted, targets.head, split)
+            self._keep(fitted, targets.head, split.renumbered(kept))
             self._learn_from_held_out(fitted.held_out, material)
         return self
 
@@ -154,15 +155,18 @@ class Feedforward(CallbackSupport, BaseEstimator):
         check_consistent_length(features.columns[0].values, targets.y)
         weight = checked_weight(sample_weight, features.n_rows)
         by_class = self._class_weights(targets)
+        order = order_of(features, targets.y)
+        repeated = repetitions(weight, len(order))
+        if repeated is not None:  # weights are numbers of rows
+            order, weight = np.repeat(order, repeated[order]), None
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
-        if weight is None:
-            return Material(features, targets.y), targets, np.arange(features.n_rows)
-        kept = np.flatnonzero(weight > 0)
-        weight = weight[kept] / weight[kept].mean()
-        labels = None if targets.labels is None else targets.labels[kept]
-        targets = replace(targets, y=targets.y[kept], labels=labels)
-        return Material(features.take(kept), targets.y, weight), targets, kept
+        if weight is not None:
+            order = order[weight[order] > 0]
+            weight = weight[order] / weight[order].mean()
+        labels = None if targets.labels is None else targets.labels[order]
+        targets = replace(targets, y=targets.y[order], labels=labels)
+        return Material(features.take(order), targets.y, weight), targets, order
 
     def _given(self, eval_set: Any) -> Material:
         """The held-out rows of an `eval_set`."""

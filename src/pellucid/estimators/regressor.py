@@ -153,7 +153,8 @@ class FeedforwardRegressor(RegressorMixin, MultiOutputMixin, Feedforward):
 
     def predict(self, X: Any) -> Array:
         """The mean (or location, or middle quantile) of the target, (n,), or (n, k) as y was."""
-        values = self._ensemble.predict(self._features(X))
+        features = self._features(X)
+        values = self._ensemble.predict(features)
         return values[:, 0] if self._flat else values
 
     def predict_distribution(self, X: Any) -> PredictedDistribution:

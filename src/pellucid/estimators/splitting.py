@@ -26,6 +26,10 @@ class Split:
     folds: tuple[tuple[Int[Array, " k"], Int[Array, " l"]], ...]
     text: str
 
+    def renumbered(self, rows: Int[Array, " n"]) -> "Split":
+        """The same, with `rows[i]` for row i."""
+        return Split(self.kind, tuple((rows[a], rows[b]) for a, b in self.folds), self.text)
+
 
 def make_split(
     n: int,
