@@ -277,8 +277,8 @@ def check_weights(
     rounded, limit = weights.in_type(_narrowest(jobs).dtype), float(_narrowest(jobs).max)
     _check_total(rounded, y, limit, "training")
     if validation is not None:
-        of_rows = None if validation[2] is None else validation[2].astype(_narrowest(jobs).dtype)
-        _check_total(Weights(of_rows, rounded.classes), validation[1], limit, "validation")
+        held_out = Weights(*validation[2:] or (None,), classes).in_type(_narrowest(jobs).dtype)
+        _check_total(held_out, validation[1], limit, "validation")
     return weights
 
 

@@ -126,9 +126,9 @@ def _validation(
     if X is None or y is None:
         raise InvalidInput("validation rows need both X_validation and y_validation; got only one.")
     X, y = check_data(X, y, jobs, "X_validation", "y_validation")
-    if weight is not None:
-        weight = check_row_weights(weight, "validation_weight", len(y), jobs)
-    return X, y, weight
+    if weight is None:
+        return X, y
+    return X, y, check_row_weights(weight, "validation_weight", len(y), jobs)
 
 
 def _choose(engine: str) -> ModuleType | None:

@@ -93,8 +93,8 @@ class TrainingJob:
     state: TrainingState | None = None
 
 
-ValidationRows = tuple[Array, Array, Array | None]
-"""Held-out inputs, their targets, and how much each counts (None: alike)."""
+ValidationRows = tuple[Array, Array] | tuple[Array, Array, Array | None]
+"""Held-out inputs and their targets, and how much each row counts, unless all count alike."""
 
 
 @dataclass(frozen=True, eq=False)

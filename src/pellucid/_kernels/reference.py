@@ -45,12 +45,9 @@ def train_reference(
     weights = weights.in_type(dtype)
     as_targets = np.int64 if takes_labels(job.likelihood) else dtype
     if validation is not None:
-        rows, held_out, u = validation
-        validation = (
-            rows.astype(dtype),
-            held_out.astype(as_targets),
-            None if u is None else u.astype(dtype),
-        )
+        rows, held_out, *u = validation
+        u = u[0].astype(dtype) if u and u[0] is not None else None
+        validation = rows.astype(dtype), held_out.astype(as_targets), u
     trainer = _Trainer(
         X.astype(dtype),
         y.astype(as_targets),

@@ -72,7 +72,8 @@ def from_bytes(data: bytes) -> Network:
 def networks_from_bytes(data: bytes) -> tuple[Network, ...]:
     """All networks of a file, which is one but in a file of version 2."""
     header = read_header(data[:OPENING], data[8:], len(data))
-    return build_all(header, len(data), data[header.start :])
+    places = layouts(header, len(data))
+    return build_all(places, data[header.start :])
 
 
 @dataclass(frozen=True)
@@ -170,9 +171,9 @@ def layouts(header: Header, file_size: int) -> list[Layout]:
     ]
 
 
-def build_all(header: Header, file_size: int, data: bytes) -> tuple[Network, ...]:
+def build_all(places: list[Layout], data: bytes) -> tuple[Network, ...]:
     """All networks, from the bytes behind the header."""
-    return tuple(build(one, data) for one in layouts(header, file_size))
+    return tuple(build(one, data) for one in places)
 
 
 def build(layout: Layout, data: bytes) -> Network:

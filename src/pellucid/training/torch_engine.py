@@ -121,7 +121,7 @@ class TorchEngine:
         rows = self._rows(X, y, dtype, weights.samples)
         held_out = None
         if validation is not None:
-            held_out = self._rows(validation[0], validation[1], dtype, validation[2])
+            held_out = self._rows(validation[0], validation[1], dtype, *validation[2:])
         return _Training(job, objective, rows, held_out).train(stopped, stepped)
 
 

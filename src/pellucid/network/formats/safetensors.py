@@ -9,7 +9,7 @@ from typing import Any
 from ..._errors import InvalidFile, InvalidInput
 from ..._shapes import Array
 from ..network import Network
-from ..serialization import FORMAT, LONGEST_HEADER, OPENING, build_all, header_length
+from ..serialization import FORMAT, LONGEST_HEADER, OPENING, build_all, header_length, layouts
 from ..serialization import read_header as read_header
 from ..serialization import to_bytes as to_bytes
 from .entries import Entry, from_buffer
@@ -42,7 +42,8 @@ def read(path: Path, options: Options) -> Loaded:
         text = file.read(length)
         if is_own(text):
             header = read_header(begin, text, size)
-            return _chosen(build_all(header, size, file.read()), options)
+            places = layouts(header, size)  # before anything is read
+            return _chosen(build_all(places, file.read()), options)
     entries = {
         name: _entry(path, name, entry, 8 + length, size - 8 - length)
         for name, entry in _parsed(text).items()
