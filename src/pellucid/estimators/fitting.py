@@ -11,10 +11,10 @@ from .._errors import PellucidWarning
 from .._kernels.weighting import SoftLabels
 from .._shapes import Array, Float64
 from ..likelihoods import Likelihood
-from ..network import Network
+from ..network import Network, initialize
 from ..training import Run, Settings
 from ..training.data import training_data
-from ..training.settings import settings_from
+from ..training.settings import check_size, settings_from
 from ..training.train import train_grid
 from .recipe import Preset
 
@@ -23,6 +23,9 @@ NO_BETTER = 1e-3
 
 RETRIES = 2
 """Further tries, at a tenth of the rate each, of a network whose loss became infinite."""
+
+LARGEST_START = 10.0
+"""Output biases start within this: the logit of a class that has no row would be infinite."""
 
 Progress = bool | Callable[[int, int], object]
 
@@ -87,6 +90,9 @@ def fit_networks(
     to its last step: a plateau at the base rate is no convergence. Whoever diverged starts again at
     a tenth of the rate.
     """
+    if starts is None:
+        constant = best_constant(likelihood, training, d_out)
+        starts = [drawn(one, training.X.shape[1], constant) for one in settings]
     trainer = _Trainer(training, validation, likelihood, d_out, threads, progress, starts)
     if validation is None:
         return trainer.until_finite(settings)
@@ -123,14 +129,13 @@ class _Trainer:
     d_out: int
     threads: int
     progress: Progress
-    starts: Sequence[Network] | None
+    starts: Sequence[Network]
 
     def run(self, settings: list[Settings], numbers: Sequence[int]) -> list[Run]:
         """Train the networks of these numbers."""
-        starts = None if self.starts is None else [self.starts[i] for i in numbers]
         return train_rows(
             settings,
-            starts,
+            [self.starts[i] for i in numbers],
             self.training,
             self.likelihood,
             self.d_out,
@@ -148,6 +153,21 @@ class _Trainer:
             for i, run in zip(lost, self.run(slower, lost) if lost else [], strict=True):
                 runs[i] = run
         return runs
+
+
+def drawn(settings: Settings, d_in: int, constant: Float64[Array, " d_out"]) -> Network:
+    """A network to start from, as `train` draws it, but whose output bias is the best constant.
+
+    So it starts near the base rate, and does not spend its first passes on the way there.
+    """
+    widths = (d_in, *settings.hidden, len(constant))
+    check_size(widths)
+    network = initialize(
+        widths, activation=settings.activation, scheme=settings.scheme, seed=settings.seed
+    )
+    *biases, _ = network.biases
+    bias = np.clip(constant, -LARGEST_START, LARGEST_START).astype(network.dtype)
+    return Network(network.weights, (*biases, bias), network.activations)
 
 
 def train_rows(
@@ -192,12 +212,12 @@ def base_rate(
     training: Rows, validation: Rows, likelihood: Likelihood, d_out: int, smoothing: float = 0.0
 ) -> float:
     """The weighted validation loss of the best constant outputs of the training rows, in nats."""
-    outputs = np.tile(_constant(likelihood, training, d_out), (len(validation.X), 1))
+    outputs = np.tile(best_constant(likelihood, training, d_out), (len(validation.X), 1))
     judge = SoftLabels(np.ones(d_out), smoothing) if smoothing else likelihood
     return float(np.average(judge.loss(outputs, validation.y), weights=validation.weight))
 
 
-def _constant(likelihood: Likelihood, rows: Rows, d_out: int) -> Float64[Array, " d_out"]:
+def best_constant(likelihood: Likelihood, rows: Rows, d_out: int) -> Float64[Array, " d_out"]:
     """Constant outputs that fit the rows; a row counts as often as its weight says, roughly."""
     if rows.weight is None:
         return likelihood.constant_outputs(rows.y, d_out)

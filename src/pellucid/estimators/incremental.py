@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._errors import InvalidInput
-from ..network import initialize
 from .ensembling import Material
-from .fitting import settings_of, train_rows
+from .fitting import best_constant, drawn, settings_of, train_rows
 from .members import Member, member_of, unit_of
 from .preprocessing import fit_preprocessing
 from .reading import checked_weight, generator_of, read_as_before, threads_of
@@ -58,10 +57,10 @@ def start(estimator: Any, material: Material, targets: Any, preset: Preset) -> N
     preprocessing, notes = fit_preprocessing(material.features, everything, preset, seeds[0])
     estimator.notes_ = (*estimator.notes_, *notes)
     unit = unit_of(targets.head, material.y)
-    widths = (preprocessing.d_in, *preset.hidden, targets.d_out)
+    rows = material.rows(preprocessing, unit)
+    constant = best_constant(targets.head, rows, targets.d_out)
     networks = [
-        initialize(widths, activation=preset.activation, scheme=preset.scheme, seed=seed)
-        for seed in seeds
+        drawn(one, preprocessing.d_in, constant) for one in settings_of(preset, len(rows.X), seeds)
     ]
     members = [member_of(preprocessing, unit, network, targets.head) for network in networks]
     estimator._keep_members(members, targets.head)
