@@ -137,7 +137,7 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
         self.classes_ = np.unique(y if classes is None else np.asarray(classes))
         if len(self.classes_) < 2:
             raise InvalidInput(
-                f"y has one class only, {self.classes_[0]!r:.40}; a classifier needs two or more."
+                f"y has one class only, {self.classes_.tolist()[0]!r:.40}; a classifier needs two."
             )
         labels = self._read_targets(y)
         head = as_likelihood(self.likelihood)
@@ -165,7 +165,7 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):
             raise InvalidInput(
-                f"y holds the class {strange[0]!r:.40}, which is not among those of the fit."
+                f"y holds the class {strange.tolist()[0]!r:.40}, and the fit had no such class."
             )
         return np.searchsorted(self.classes_, y).astype(np.int64)
 

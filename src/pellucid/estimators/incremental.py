@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from .._errors import InvalidInput
-from .ensembling import Material
+from .ensembling import HeldOut, Material
 from .fitting import best_constant, drawn, settings_of, train_rows
 from .members import Member, member_of, unit_of
 from .preprocessing import fit_preprocessing
@@ -21,7 +22,8 @@ def partial_fit(
     """One pass of every network over the rows, at a constant rate.
 
     The first call fixes the preprocessing and the unit of the targets, by its own rows. There are
-    no held-out rows: temperature and noise stay as they are, 1 and the error on the first rows.
+    no held-out rows: the temperature is 1, and `noise_` is the error on the rows of the last call
+    before they were trained on (of the first call: after).
     """
     preset = estimator._preset()
     is_first = not estimator.__sklearn_is_fitted__()
@@ -33,6 +35,9 @@ def partial_fit(
         material = Material(features, estimator._read_targets(y), weight)
         if len(material.y) != features.n_rows:
             raise InvalidInput(f"X has {features.n_rows} rows and y {len(material.y)}.")
+    if not is_first and is_regressor(estimator):
+        predicted = estimator._ensemble.predict(material.features)
+        estimator._learn_from_held_out(HeldOut(predicted, material.y, material.weight), material)
     members = one_pass(estimator, estimator._ensemble.members, material, preset)
     estimator._keep_members(members, estimator._head)
     if is_first:

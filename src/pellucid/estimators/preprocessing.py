@@ -31,7 +31,7 @@ class Preprocessing:
     measured: Bool[Array, " d"]
     smooth_clip: float = 0.0
     embedding: str = "none"
-    knots: tuple[Float64[Array, " k"], ...] = ()
+    knots: tuple[Array, ...] = ()
 
     def __call__(self, features: Features) -> Float64[Array, "n d_in"]:
         """The inputs of every row."""

@@ -17,6 +17,7 @@ from .calibration import Temperature
 from .describing import preprocessing_of, preprocessing_values, unit_from, unit_values
 from .members import Member
 from .recipe import Preset
+from .splitting import Split
 
 VERSION = 1
 """Of the text "estimator" in a file; all versions up to this one are read."""
@@ -79,7 +80,7 @@ def _values(estimator: Any) -> dict[str, Any]:
             {"preprocessing": places[id(m.preprocessing)], **unit_values(m.unit)} for m in members
         ],
         "notes": list(estimator.notes_),
-        "split": estimator.split_.text,
+        "split": {"kind": estimator.split_.kind, "text": estimator.split_.text},
     }
     return values | estimator._own_values()
 
@@ -102,6 +103,7 @@ def _rebuilt(values: dict[str, Any], networks: tuple[Any, ...]) -> Any:
     if values["names"] is not None:
         estimator.feature_names_in_ = np.array(values["names"], dtype=object)
     estimator.notes_ = tuple(map(str, values["notes"]))
+    estimator.split_ = Split(str(values["split"]["kind"]), (), str(values["split"]["text"]))
     estimator._keep_members(members, head)
     estimator._take_values(values)
     return estimator

@@ -23,7 +23,7 @@ class Split:
     """
 
     kind: str
-    folds: tuple[tuple[Int[Array, " k"], Int[Array, " l"]], ...]
+    folds: tuple[tuple[Array, Array], ...]
     text: str
 
     def renumbered(self, rows: Int[Array, " n"]) -> "Split":
