@@ -251,7 +251,9 @@ class _Stream:
         mask = _is_held_out(number, len(frame), self.share, self.seed)
         frame = frame.filter(pl.Series(~mask))
         features = read_features_as(
-            frame.drop(self.files.target), self.estimator._kinds, self.estimator._ensemble.columns
+            frame.drop(self.files.target),
+            self.estimator.column_kinds_,
+            self.estimator._ensemble.columns,
         )
         y = self.estimator._read_targets(frame[self.files.target].to_numpy())
         return Rows(member.preprocessing(features).astype(np.float32), member.unit.into(y))
