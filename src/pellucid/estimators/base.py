@@ -91,6 +91,7 @@ class Feedforward(CallbackSupport, BaseEstimator):
         *,
         groups: Any = None,
         eval_set: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Any:
         """Fit the networks.
 
@@ -110,6 +111,9 @@ class Feedforward(CallbackSupport, BaseEstimator):
             One value for each row, (n,): rows of one group are on one side of the split.
         eval_set
             Held-out rows of your own, (X, y) or (X, y, sample_weight), in place of a split.
+        checkpoint
+            For a path: a file that holds where the fit stands, written after each epoch; the same
+            fit goes on from it, to the same bits.
 
         Raises
         ------
@@ -119,7 +123,9 @@ class Feedforward(CallbackSupport, BaseEstimator):
         if isinstance(X, (str, os.PathLike)):
             from .streaming import fit_files
 
-            return fit_files(self, X, y, sample_weight, groups, eval_set)
+            return fit_files(self, X, y, sample_weight, groups, eval_set, checkpoint)
+        if checkpoint is not None:
+            raise InvalidInput("checkpoint is for a fit from files, and X is no path.")
         preset = self._preset()
         material, targets, kept = self._material(X, y, sample_weight)
         rng = generator_of(self.random_state)
