@@ -1,20 +1,22 @@
 """scikit-learn's own callbacks, where that version has them, and a bar otherwise."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-try:
-    from sklearn.callback import CallbackSupportMixin as CallbackSupport
-    from sklearn.callback import with_callbacks
-except ImportError:  # before 1.9
+CallbackSupport: Any = object
+"""The mixin of scikit-learn 1.9; before it there is nothing to support."""
 
-    class CallbackSupport:  # type: ignore[no-redef]
-        """Nothing to support."""
 
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """The method as it is."""
-        return method
+def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method as it is."""
+    return method
+
+
+with suppress(ImportError):  # before 1.9
+    from sklearn import callback
+
+    CallbackSupport, with_callbacks = callback.CallbackSupportMixin, callback.with_callbacks
 
 
 TASKS = 20
@@ -24,7 +26,7 @@ TASKS = 20
 @contextmanager
 def reporting(
     estimator: Any, X: Any, y: Any, verbose: bool
-) -> Iterator[bool | Callable[[int, int], object]]:
+) -> Iterator[bool | Callable[[int, int], None]]:
     """What the training takes as `progress`: the callbacks of the estimator, or a bar, or neither.
 
     A callback hears of the fit, and of a subtask after each twentieth of the steps of each fold.

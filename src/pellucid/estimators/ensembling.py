@@ -1,6 +1,6 @@
 """One fit: a preprocessing and some networks for each fold, and what their held-out rows say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from .._shapes import Array, Float64
 from ..datasets.features import Features
 from ..likelihoods import Likelihood
 from ..training import History, Run
-from .fitting import Rows, fit_networks, settings_of, train_rows
+from .fitting import Progress, Rows, fit_networks, settings_of, train_rows
 from .members import Ensemble, Member, Unit, member_of, unit_of
 from .preprocessing import Preprocessing, fit_preprocessing
 from .recipe import Preset
@@ -63,7 +63,7 @@ class Task:
     preset: Preset
     seeds: Sequence[int]
     threads: int = 1
-    progress: bool | Callable[[int, int], object] = False
+    progress: Progress = False
     refit: bool = False
     starts: tuple[Member, ...] = field(default=())
 
