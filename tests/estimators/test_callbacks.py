@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from estimators.tables import PLAIN
 from sklearn.datasets import load_iris
 
 from pellucid import FeedforwardClassifier
 
 sklearn_callback = pytest.importorskip("sklearn.callback")
-QUICK = {"epochs": 20, "hidden": (8,), "learning_rate": 0.02}
+QUICK = {"preset": PLAIN, "epochs": 20, "hidden": (8,), "learning_rate": 0.02}
 
 
 class Listener:
