@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..datasets import Table
-    from ..network import AffineGraph, Network
+    from ..network import AffineGraph, Loaded, Network
 
 
 def read_model(
@@ -17,13 +19,20 @@ def read_model(
 
     The options are those of `load`; texts are kept by files of our own alone.
     """
-    from ..network import read, read_metadata
+    from ..network import read
 
     loaded = read(model, **options)
+    return loaded.network, about_of(model, loaded), dict(loaded.heads)
+
+
+def about_of(model: "str | Path", loaded: "Loaded") -> dict[str, str]:
+    """The texts that a file of our own keeps; "member" is the number of the network in it."""
+    from ..network import read_metadata
+
     try:
-        return loaded.network, read_metadata(model), dict(loaded.heads)
+        return read_metadata(model) | {"member": loaded.name.partition("networks.")[2] or "0"}
     except InvalidFile:
-        return loaded.network, {}, dict(loaded.heads)
+        return {}
 
 
 def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
@@ -76,8 +85,13 @@ def rows_for(
 ) -> tuple[Sequence[str], Any]:
     """Names and values of the encoded, unscaled columns, as `train` gives them to the network.
 
-    `what` is what the user calls the table, and `about` the metadata of the network.
+    `what` is what the user calls the table, and `about` the metadata of the network. The network of
+    an estimator takes the columns as its preprocessing makes them.
     """
+    if about and "estimator" in about:
+        from ..estimators.saving import encoded_rows
+
+        return encoded_rows(about["estimator"], int(about["member"]), table)
     encoder = table.encoder(_training_rows(table, about or {}), standardize=False)
     if encoder.d != network.d_in:
         raise InvalidInput(

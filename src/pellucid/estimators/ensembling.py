@@ -1,6 +1,6 @@
 """One fit: a preprocessing and some networks for each fold, and what their held-out rows say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,7 +63,7 @@ class Task:
     preset: Preset
     seeds: Sequence[int]
     threads: int = 1
-    progress: Progress = False
+    progress: Callable[[], Progress] = lambda: False
     refit: bool = False
     starts: tuple[Member, ...] = field(default=())
 
@@ -128,7 +128,7 @@ def _fit_fold(
         settings_of(task.preset, len(training.X), task.seeds_of(fold)),
         task.preset.patience,
         task.threads,
-        task.progress,
+        task.progress(),
         starts or None,
     )
 
