@@ -16,7 +16,14 @@ from .formats.loaded import Loaded, Options
 from .formats.table import for_writing, recognised
 from .graph import AffineGraph
 from .network import Network
-from .serialization import OPENING, Header, header_length, read_header, to_bytes
+from .serialization import (
+    OPENING,
+    Header,
+    header_length,
+    networks_from_bytes,
+    read_header,
+    to_bytes,
+)
 
 
 def save(
@@ -165,6 +172,17 @@ def read_metadata(path_or_bytes: Any) -> dict[str, str]:
         f"got a {type(path_or_bytes).__name__}; read_metadata takes the path of a file, or its "
         "bytes."
     )
+
+
+def read_networks(path: str | os.PathLike[str]) -> tuple[Network, ...]:
+    """All networks of one of our own files: one, or the members of an ensemble.
+
+    `InvalidFile` is raised for a missing, damaged or foreign file.
+    """
+    path = Path(path)
+    with naming(path):
+        _read(path)  # turns away what is no file of ours, unread
+        return networks_from_bytes(path.read_bytes())
 
 
 def _read(path: Path) -> Header:

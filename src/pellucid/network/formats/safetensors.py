@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..._errors import InvalidFile
+from ..._errors import InvalidFile, InvalidInput
 from ..._shapes import Array
-from ..serialization import FORMAT, LONGEST_HEADER, OPENING, build, header_length, layout
+from ..network import Network
+from ..serialization import FORMAT, LONGEST_HEADER, OPENING, build_all, header_length, layouts
 from ..serialization import read_header as read_header
 from ..serialization import to_bytes as to_bytes
 from .entries import Entry, from_buffer
@@ -41,7 +42,8 @@ def read(path: Path, options: Options) -> Loaded:
         text = file.read(length)
         if is_own(text):
             header = read_header(begin, text, size)
-            return Loaded(build(layout(header, size), file.read()))
+            places = layouts(header, size)  # before anything is read
+            return _chosen(build_all(places, file.read()), options)
     entries = {
         name: _entry(path, name, entry, 8 + length, size - 8 - length)
         for name, entry in _parsed(text).items()
@@ -51,6 +53,20 @@ def read(path: Path, options: Options) -> Loaded:
     if not candidates:
         raise unreadable("no layers were found in it: it holds no array that is named ...weight")
     return choose(candidates, options)
+
+
+def _chosen(networks: "tuple[Network, ...]", options: Options) -> Loaded:
+    """The only network of a file of ours, or the one whose number is asked for."""
+    if len(networks) == 1:
+        return Loaded(networks[0])
+    names = [f"networks.{k}" for k in range(len(networks))]
+    wanted = options.name or ""
+    found = [k for k, name in enumerate(names) if wanted in (name, str(k))]
+    if not found:
+        raise InvalidInput(
+            f"it holds {len(networks)} networks, {names[0]} to {names[-1]}: give the name of one."
+        )
+    return Loaded(networks[found[0]], names[found[0]])
 
 
 def is_own(header: bytes) -> bool:
