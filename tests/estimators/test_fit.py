@@ -61,7 +61,7 @@ def test_arrays_of_objects_and_lists_hold_what_they_hold():
     frame, _, y = mixed()
     cells = frame.astype(object).to_numpy()
     model = FeedforwardClassifier(**QUICK).fit(cells, y)
-    assert model._kinds == {
+    assert model.column_kinds_ == {
         "x1": "numeric",
         "x2": "categorical",
         "x3": "boolean",

@@ -64,7 +64,7 @@ def test_an_estimator_comes_back_from_its_file(name, tmp_path):
         np.testing.assert_array_equal(
             back.predict_quantiles(frame, [0.1, 0.9]), model.predict_quantiles(frame, [0.1, 0.9])
         )
-    y = model.predict(frame)
+    y = np.round(model.predict(frame)) if name == "counts" else model.predict(frame)
     back.partial_fit(frame, y)
 
 

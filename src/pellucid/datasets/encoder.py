@@ -63,15 +63,21 @@ class NumberEncoding:
 class LevelEncoding:
     """A categorical column: one 0/1 indicator for each of `levels`.
 
-    Two levels need one indicator, that of the second. Where the fitting rows had more than
-    `MAX_LEVELS` levels, all that are not in `levels` share the indicator "(other)"; otherwise a
-    level that the fitting rows did not have is 0 everywhere.
+    Two levels need one indicator, that of the second; `base` is the first, which is 0. Where the
+    fitting rows had more than `MAX_LEVELS` levels, all that are not in `levels` share the indicator
+    "(other)"; otherwise a level that the fitting rows did not have is 0 everywhere.
     """
 
     name: str
     levels: tuple[str, ...]
     has_other: bool
     marks_missing: bool
+    base: str | None = None
+
+    @property
+    def all_levels(self) -> tuple[str, ...]:
+        """Levels that are known by name."""
+        return self.levels if self.base is None else (self.base, *self.levels)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -169,9 +175,8 @@ def _fit_levels(column: Column, marks_missing: bool) -> LevelEncoding:
     by_count = sorted(counts, key=lambda level: (-counts[level], level))
     has_other = len(by_count) > MAX_LEVELS
     levels = sorted(by_count[: MAX_LEVELS - 1] if has_other else by_count)
-    if len(levels) == 2:
-        levels = levels[1:]
-    return LevelEncoding(column.name, tuple(levels), has_other, marks_missing)
+    base = levels.pop(0) if len(levels) == 2 else None
+    return LevelEncoding(column.name, tuple(levels), has_other, marks_missing, base)
 
 
 def _missing_name(encoding: NumberEncoding | LevelEncoding) -> tuple[str, ...]:

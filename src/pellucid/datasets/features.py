@@ -18,7 +18,7 @@ from .encoder import MAX_LEVELS
 from .frames import column_of_objects, read_frame
 from .identifiers import identifier_reason
 from .infer import blank_to_missing, infer_column, read_as
-from .rawtable import RawTable, check_size
+from .rawtable import RawTable, check_size, listing
 
 ORIGIN = "X"
 
@@ -85,6 +85,23 @@ def read_features_as(
     raw, _ = _raw(X)
     raw = RawTable(raw.origin, tuple(kinds), raw.series, raw.row_numbers, raw.unit)
     return Features(tuple(read_as(raw, places[name], kinds[name]) for name in wanted))
+
+
+def features_of(raw: RawTable, kinds: Mapping[str, str], used: Collection[str]) -> Features:
+    """The columns in `used` of a table that was read, found by their names, of the known kinds."""
+    series = tuple(blank_to_missing(s) for s in raw.series)
+    raw = RawTable(raw.origin, raw.names, series, raw.row_numbers, raw.unit)
+    places = {name: j for j, name in enumerate(raw.names)}
+    missing = [name for name in used if name not in places]
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise InvalidTable(
+            f"{raw.origin} has no column {missing[0]!r}{more}, which the model reads; its columns "
+            f"are {listing(raw.names)}."
+        )
+    if not used:
+        return Features((Column("nothing", "numeric", np.zeros(raw.n_rows)),))
+    return Features(tuple(read_as(raw, places[name], kinds[name]) for name in used))
 
 
 def useless_reason(column: Column, rows: Array) -> str | None:

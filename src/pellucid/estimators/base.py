@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
+from ..datasets import Table
+from ..datasets.encoder import LevelEncoding
 from ..datasets.features import Features
 from ..likelihoods import Likelihood
 from ..network import Network
@@ -19,7 +21,15 @@ from .ensembling import Fitted, HeldOut, Material, Task, fit_ensemble
 from .members import Ensemble, Member
 from .ordering import order_of, repetitions
 from .preprocessing import Preprocessing
-from .reading import checked_weight, generator_of, read_as_before, read_new, split_seed, threads_of
+from .reading import (
+    checked_weight,
+    generator_of,
+    read_as_before,
+    read_new,
+    split_seed,
+    target_names,
+    threads_of,
+)
 from .recipe import TUNABLE, Preset, chosen_preset
 from .splitting import Split, given_split, make_split
 
@@ -81,17 +91,19 @@ class Feedforward(CallbackSupport, BaseEstimator):
         *,
         groups: Any = None,
         eval_set: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Any:
         """Fit the networks.
 
         Parameters
         ----------
         X
-            Rows: a data frame of pandas, polars or pyarrow, or an (n, d) array. Numbers,
+            Rows: a `Table`, a data frame of pandas, polars or pyarrow, or an (n, d) array. Numbers,
             true/false, dates and text; values may be missing. Or the path of a Parquet file, or of
             a folder of them, which is then read a block at a time.
         y
-            Targets, (n,), or (n, k) for several; with a path, the name of the target's column.
+            Targets, (n,), or (n, k) for several; with a path, the name of the target's column;
+            with a `Table`, None for its own.
         sample_weight
             How much each row counts, (n,), in training and validation; rows of weight 0 are left
             out.
@@ -99,6 +111,9 @@ class Feedforward(CallbackSupport, BaseEstimator):
             One value for each row, (n,): rows of one group are on one side of the split.
         eval_set
             Held-out rows of your own, (X, y) or (X, y, sample_weight), in place of a split.
+        checkpoint
+            For a path: a file that holds where the fit stands, written after each epoch; the same
+            fit goes on from it, to the same bits.
 
         Raises
         ------
@@ -108,7 +123,9 @@ class Feedforward(CallbackSupport, BaseEstimator):
         if isinstance(X, (str, os.PathLike)):
             from .streaming import fit_files
 
-            return fit_files(self, X, y, sample_weight, groups, eval_set)
+            return fit_files(self, X, y, sample_weight, groups, eval_set, checkpoint)
+        if checkpoint is not None:
+            raise InvalidInput("checkpoint is for a fit from files, and X is no path.")
         preset = self._preset()
         material, targets, kept = self._material(X, y, sample_weight)
         rng = generator_of(self.random_state)
@@ -144,14 +161,17 @@ class Feedforward(CallbackSupport, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None
     ) -> tuple[Material, Targets, Int[Array, " n"]]:
         """The rows that count, their targets, which they are; `classes` where they are known."""
+        if y is None and isinstance(X, Table):
+            y = X.y if X.classes is None else np.array(X.classes)[X.y]
         if y is None:
             raise InvalidInput(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        features, self._kinds, notes = read_new(self, X, self.categorical_features)
+        features, self.column_kinds_, notes = read_new(self, X, self.categorical_features)
         self.notes_ = notes
         targets = self._learn_targets(y) if classes is None else self._learn_targets(y, classes)
+        self.target_names_ = target_names(X, y, targets.y.shape[1] if targets.y.ndim == 2 else 1)
         check_consistent_length(features.columns[0].values, targets.y)
         weight = checked_weight(sample_weight, features.n_rows)
         by_class = self._class_weights(targets)
@@ -192,7 +212,7 @@ class Feedforward(CallbackSupport, BaseEstimator):
             member.trained.hidden == preset.hidden and member.trained.d_out == targets.d_out
             for member in found.members
         )
-        reads = set(found.columns) <= set(self._kinds)
+        reads = set(found.columns) <= set(self.column_kinds_)
         return found.members if same and reads else ()
 
     def _keep(self, fitted: Fitted, head: Likelihood, split: Split) -> None:
@@ -208,6 +228,26 @@ class Feedforward(CallbackSupport, BaseEstimator):
         self.preprocessing_ = members[0].preprocessing
 
     # ---- afterwards
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """The columns that the networks read; those that say nothing were left out."""
+        return self._ensemble.columns
+
+    def unseen_levels(self, X: Any) -> dict[str, tuple[str, ...]]:
+        """Texts in columns of levels that no network knows, some of each column that has any."""
+        known: dict[str, set[str]] = {}
+        for member in self._ensemble.members:
+            for one in member.preprocessing.encoder.encodings:
+                if isinstance(one, LevelEncoding) and not one.has_other:
+                    known.setdefault(one.name, set()).update(one.all_levels)
+        found = {}
+        for column in self._features(X).columns:
+            if column.name in known:
+                texts = set(column.values) - known[column.name] - {None}
+                if texts:
+                    found[column.name] = tuple(sorted(texts)[:3])
+        return found
 
     def encode(self, X: Any) -> Float64[Array, "n d_in"]:
         """The rows as `network_` takes them; `preprocessing_.feature_names` names the columns."""

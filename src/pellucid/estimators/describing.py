@@ -57,6 +57,7 @@ def _encoding_values(encoding: NumberEncoding | LevelEncoding) -> dict[str, Any]
             "levels": list(encoding.levels),
             "has_other": encoding.has_other,
             "marks_missing": encoding.marks_missing,
+            "base": encoding.base,
         }
     return {
         "name": encoding.name,
@@ -70,7 +71,9 @@ def _encoding_of(values: Any) -> NumberEncoding | LevelEncoding:
     name, marks = str(values["name"]), bool(values["marks_missing"])
     if values["kind"] == "categorical":
         levels = tuple(str(level) for level in _listed(values["levels"]))
-        return LevelEncoding(name, levels, bool(values["has_other"]), marks)
+        base = values.get("base")
+        base = None if base is None else str(base)
+        return LevelEncoding(name, levels, bool(values["has_other"]), marks, base)
     return NumberEncoding(name, str(values["kind"]), float(values["fill"]), marks)
 
 

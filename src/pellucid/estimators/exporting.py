@@ -45,7 +45,7 @@ def pipeline_of(estimator: Any) -> Pipeline:
         )
     shared = {id(m.preprocessing): _inputs(m.preprocessing) for m in members}
     return Pipeline(
-        tuple((name, kind == "categorical") for name, kind in estimator._kinds.items()),
+        tuple((name, kind == "categorical") for name, kind in estimator.column_kinds_.items()),
         tuple(dict.fromkeys(MISSING)),
         tuple((shared[id(m.preprocessing)], m.network) for m in members),
         HEADS[head.name],

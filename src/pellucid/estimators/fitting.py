@@ -9,7 +9,7 @@ import numpy as np
 
 from .._errors import PellucidWarning
 from .._kernels.weighting import SoftLabels
-from .._shapes import Array, Float64
+from .._shapes import Array, Float, Float64
 from ..likelihoods import Likelihood
 from ..network import Network, initialize
 from ..training import Run, Settings
@@ -34,7 +34,7 @@ Progress = bool | Callable[[int, int], object]
 class Rows:
     """Inputs, targets and weights of rows, as the training takes them."""
 
-    X: Float64[Array, "n d_in"]
+    X: Float[Array, "n d_in"]
     y: Array
     weight: Float64[Array, " n"] | None = None
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from .._errors import InvalidInput
+from .._errors import InvalidInput, InvalidTable
 from .._shapes import Array, Float64
+from ..datasets import Column, Table
 from ..datasets.features import Features, is_frame, read_features, read_features_as
 from ..datasets.frames import WrongCell
 
@@ -17,7 +18,11 @@ def read_new(
 ) -> tuple[Features, dict[str, str], tuple[str, ...]]:
     """The columns of a first fit, the kind of each, and notes; sets the estimator's names."""
     try:
-        if is_frame(X):
+        if isinstance(X, Table):
+            features = Features(X.columns)
+            estimator.n_features_in_ = len(X.columns)
+            estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        elif is_frame(X):
             features = read_features(X, _named(categorical, _names_of(X)))
             validate_data(estimator, X, skip_check_array=True, reset=True)
         else:
@@ -32,14 +37,46 @@ def read_new(
 
 def read_as_before(estimator: Any, X: Any, used: Collection[str] | None = None) -> Features:
     """The columns of later rows, of the kinds that they had in the fit; all, or those in `used`."""
+    if isinstance(X, (Table, Features)):
+        return _of_table(X.columns, estimator.column_kinds_, used)
     try:
         if is_frame(X):
             validate_data(estimator, X, skip_check_array=True, reset=False)
         else:
             X = validate_data(estimator, _array(X), reset=False, **_AS_IS)
-        return read_features_as(X, estimator._kinds, used)
+        return read_features_as(X, estimator.column_kinds_, used)
     except WrongCell as error:
         raise _wrong_cell(error) from None
+
+
+def _of_table(
+    columns: tuple[Column, ...], kinds: dict[str, str], used: Collection[str] | None
+) -> Features:
+    """Columns that have their kinds already, found by their names."""
+    by_name = {column.name: column for column in columns}
+    wanted = [name for name in kinds if used is None or name in used]
+    for name in wanted:
+        if name not in by_name or by_name[name].kind != kinds[name]:
+            found = by_name[name].kind if name in by_name else "missing"
+            raise InvalidTable(
+                f"column {name!r} is {found}; the fit had it as {kinds[name]}, and needs it so."
+            )
+    if not wanted:
+        return Features((Column("nothing", "numeric", np.zeros(len(columns[0].values))),))
+    return Features(tuple(by_name[name] for name in wanted))
+
+
+def target_names(X: Any, y: Any, n: int) -> tuple[str, ...]:
+    """Names of the targets, where their table or series has some: else y, or y1, y2, ...."""
+    if isinstance(X, Table):
+        return (X.target_name,)
+    columns = getattr(y, "columns", None)
+    if columns is not None and len(columns) == n:
+        return tuple(str(name) for name in columns)
+    name = getattr(y, "name", None)
+    if n == 1:
+        return (str(name) if isinstance(name, str) and name else "y",)
+    return tuple(f"y{k + 1}" for k in range(n))
 
 
 _AS_IS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}

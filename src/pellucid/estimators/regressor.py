@@ -190,7 +190,14 @@ class FeedforwardRegressor(RegressorMixin, MultiOutputMixin, Feedforward):
 
 
 def _numbers(y: Any) -> Float64[Array, "..."]:
-    values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    array = np.asarray(y)
+    text = next((value for value in array.ravel() if isinstance(value, str)), None)
+    if text is not None:
+        raise InvalidInput(
+            f"y holds the text {str(text)!r:.40}; a regressor needs numbers: use "
+            "FeedforwardClassifier for classes."
+        )
+    values = check_array(array, ensure_2d=False, dtype=np.float64, input_name="y")
     if values.ndim not in (1, 2) or 0 in values.shape:
         raise InvalidInput(f"y has shape {values.shape}; it needs (n,), or (n, k) for k targets.")
     return values

@@ -73,12 +73,13 @@ def _values(estimator: Any) -> dict[str, Any]:
         "kind": type(estimator).__name__,
         "parameters": _parameters(estimator),
         "likelihood": str(estimator._head),
-        "kinds": estimator._kinds,
+        "kinds": estimator.column_kinds_,
         "names": _listed(getattr(estimator, "feature_names_in_", None)),
         "preprocessings": [preprocessing_values(p) for p in shared],
         "members": [
             {"preprocessing": places[id(m.preprocessing)], **unit_values(m.unit)} for m in members
         ],
+        "targets": list(estimator.target_names_),
         "notes": list(estimator.notes_),
         "split": {"kind": estimator.split_.kind, "text": estimator.split_.text},
     }
@@ -98,10 +99,11 @@ def _rebuilt(values: dict[str, Any], networks: tuple[Any, ...]) -> Any:
         if network.d_in != preprocessing.d_in:
             raise InvalidFile("a network of it does not take the inputs of its preprocessing.")
         members.append(Member(preprocessing, unit, unit.unfold(network, head), network))
-    estimator._kinds = {str(name): str(kind) for name, kind in values["kinds"].items()}
-    estimator.n_features_in_ = len(estimator._kinds)
+    estimator.column_kinds_ = {str(name): str(kind) for name, kind in values["kinds"].items()}
+    estimator.n_features_in_ = len(estimator.column_kinds_)
     if values["names"] is not None:
         estimator.feature_names_in_ = np.array(values["names"], dtype=object)
+    estimator.target_names_ = tuple(map(str, values["targets"]))
     estimator.notes_ = tuple(map(str, values["notes"]))
     estimator.split_ = Split(str(values["split"]["kind"]), (), str(values["split"]["text"]))
     estimator._keep_members(members, head)

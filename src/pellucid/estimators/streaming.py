@@ -8,6 +8,7 @@ the held-out loss is recorded after each buffer.
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,19 @@ from .ensembling import HeldOut, Material
 from .fitting import NO_BETTER, Rows, base_rate, settings_of, train_rows, warn_of_base_rate
 from .incremental import start
 from .members import Ensemble, Member, member_of
-from .reading import generator_of, read_as_before, threads_of
+from .reading import generator_of, read_as_before, split_seed, threads_of
 from .recipe import Preset
 from .splitting import Split
+from .stream_checkpoint import Record, StreamCheckpoint, key_of
 
 BLOCK_CELLS = 2**20
 """Cells of one block, about."""
 
 SAMPLE, HELD_OUT, BUFFER = 100_000, 50_000, 131_072
 """Rows at most: to learn the preprocessing from, to choose the epoch by, to be shuffled."""
+
+PATIENCE = 2
+"""Epochs without a new lowest held-out loss before a fit from files stops."""
 
 MOST_STEPS = 40_000
 """Steps in all, unless `epochs` is given; one epoch at least."""
@@ -101,7 +106,13 @@ def open_files(path: Any, target: Any) -> Files:
 
 
 def fit_files(
-    estimator: Any, path: Any, target: Any, sample_weight: Any, groups: Any, eval_set: Any
+    estimator: Any,
+    path: Any,
+    target: Any,
+    sample_weight: Any,
+    groups: Any,
+    eval_set: Any,
+    checkpoint: Any = None,
 ) -> Any:
     """`Feedforward.fit` with a path."""
     if sample_weight is not None or groups is not None or estimator.refit:
@@ -112,7 +123,7 @@ def fit_files(
     files = open_files(path, target)
     preset = estimator._preset()
     preset = replace(preset, members=preset.members * preset.folds, folds=1)
-    seed = int(generator_of(estimator.random_state).integers(2**31 - 1))
+    seed = split_seed(estimator.random_state, generator_of(estimator.random_state))
     share = 0.0 if eval_set is not None else min(preset.validation_share, HELD_OUT / files.n)
     first = _first_pass(files, share, seed, is_classifier(estimator))
     material, targets, _ = estimator._material(
@@ -126,7 +137,7 @@ def fit_files(
         y = estimator._read_targets(first.unseen[target].to_numpy())
         judge = Material(read_as_before(estimator, first.unseen.drop(target)), y)
     epochs = None if estimator.epochs is None else preset.epochs
-    stream = _Stream(estimator, files, preset, share, seed, epochs)
+    stream = _Stream(estimator, files, preset, share, seed, epochs, checkpoint)
     members = stream.train(judge, material)
     estimator._keep_members(members, targets.head)
     n = files.n - len(first.unseen)
@@ -180,6 +191,7 @@ class _Stream:
     share: float
     seed: int
     epochs: int | None
+    checkpoint: Any = None
 
     def train(self, judge: Material | None, sample: Material) -> list[Member]:
         """The members at their best record, or at the end where nothing is held out."""
@@ -187,9 +199,11 @@ class _Stream:
         prepared = members[0].preprocessing, members[0].unit
         validation = None if judge is None else judge.rows(*prepared)
         settings = self._settings()
-        records = [_Record(member.trained) for member in members]
-        step = 0
-        for epoch in range(self._n_epochs()):
+        records = [Record(member.trained) for member in members]
+        saved = self._checkpoint(records)
+        done, step = (0, 0) if saved is None else saved.load(records)
+        number = 0
+        for epoch in range(done, self._n_epochs()):
             for number, rows in enumerate(self._buffers(epoch)):
                 n_steps = -(-len(rows.X) // self.preset.batch_size)
                 rate = settings.learning_rate_at(min(step + n_steps // 2, settings.steps - 1))
@@ -198,8 +212,10 @@ class _Stream:
                 if validation is not None:
                     for record in records:
                         record.judge(self._loss(record.network, validation))
+            if saved is not None:
+                saved.save(records, epoch + 1, step)
             if validation is not None and all(
-                record.waited >= 2 * (number + 1) for record in records
+                record.waited >= PATIENCE * (number + 1) for record in records
             ):
                 break
         if validation is not None:
@@ -208,6 +224,13 @@ class _Stream:
                 warn_of_base_rate(4)
         best = [record.network if validation is None else record.best for record in records]
         return [member_of(*prepared, network, self.head) for network in best]
+
+    def _checkpoint(self, records: list[Record]) -> StreamCheckpoint | None:
+        if self.checkpoint is None:
+            return None
+        start = [record.network for record in records]
+        key = key_of(self.estimator, self.files.paths, self.files.target, start)
+        return StreamCheckpoint(Path(self.checkpoint), key)
 
     @property
     def head(self) -> Any:
@@ -251,13 +274,15 @@ class _Stream:
         mask = _is_held_out(number, len(frame), self.share, self.seed)
         frame = frame.filter(pl.Series(~mask))
         features = read_features_as(
-            frame.drop(self.files.target), self.estimator._kinds, self.estimator._ensemble.columns
+            frame.drop(self.files.target),
+            self.estimator.column_kinds_,
+            self.estimator._ensemble.columns,
         )
         y = self.estimator._read_targets(frame[self.files.target].to_numpy())
         return Rows(member.preprocessing(features).astype(np.float32), member.unit.into(y))
 
     def _one_buffer(
-        self, records: list["_Record"], rows: Rows, rate: float, place: tuple[int, int]
+        self, records: list[Record], rows: Rows, rate: float, place: tuple[int, int]
     ) -> None:
         once = replace(
             self.preset,
@@ -286,20 +311,6 @@ class _Stream:
     def _loss(self, network: Network, validation: Rows) -> float:
         losses = self.head.loss(network(validation.X).astype(np.float64), validation.y)
         return float(np.average(losses, weights=validation.weight))
-
-
-class _Record:
-    """A network on its way, and the best that it was."""
-
-    def __init__(self, network: Network):
-        self.network = self.best = network
-        self.lowest, self.waited = np.inf, 0
-
-    def judge(self, loss: float) -> None:
-        """Note the held-out loss of the network as it is."""
-        self.waited += 1
-        if loss < self.lowest:
-            self.lowest, self.best, self.waited = loss, self.network, 0
 
 
 def _joined(parts: list[Rows]) -> Rows:
