@@ -7,7 +7,7 @@ KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
 
-.PHONY: help run reproduce test test-long check format lint types layers docs promises bench sanitize clean
+.PHONY: help run reproduce test test-long check format lint types layers docs promises bench fuzz sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
 	@echo "make bench   time training and regions against their peers (half an hour)"
+	@echo "make fuzz    damaged files of every kind against the readers (10 minutes)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
 	@echo "make format  let ruff format and sort"
 
@@ -55,6 +56,9 @@ promises: $(VENV)/.all
 
 docs: $(VENV)/.all
 	$(BIN)/mkdocs build --strict --quiet
+
+fuzz: $(VENV)/.all
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz_readers.py $(SECONDS_EACH)
 
 sanitize:
 	tools/sanitize.sh $(SECONDS_EACH)

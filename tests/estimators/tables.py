@@ -3,6 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from pellucid.estimators import Preset
+
+PLAIN = Preset("plain")
+"""One network and one held-out share, whatever the presets are tuned to."""
+
 
 def mixed(n=120, seed=0):
     """Numbers, text, true/false, dates, gaps; the class depends on two of them."""

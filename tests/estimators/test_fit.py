@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from estimators.tables import mixed
+from estimators.tables import PLAIN, mixed
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import pellucid
 from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidInput, PellucidWarning
 
-QUICK = {"epochs": 30, "hidden": (16,), "learning_rate": 0.02}
+QUICK = {"preset": PLAIN, "epochs": 30, "hidden": (16,), "learning_rate": 0.02}
 
 
 def test_it_learns_what_is_there_to_learn():

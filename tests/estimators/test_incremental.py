@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from estimators.tables import mixed
+from estimators.tables import PLAIN, mixed
 from sklearn.datasets import load_iris
 
 from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidInput
 
-QUICK = {"hidden": (32,), "learning_rate": 0.01}
+QUICK = {"preset": PLAIN, "hidden": (32,), "learning_rate": 0.01}
 
 
 def test_parts_of_a_table_are_learned_one_after_the_other():
@@ -58,12 +58,12 @@ def test_several_labels_come_in_parts():
 def test_a_warm_start_goes_on_from_the_last_fit(optimizer):
     X, y = load_iris(return_X_y=True)
     settings = {"epochs": 8, "optimizer": optimizer, "hidden": (8,), "learning_rate": 0.02}
-    model = FeedforwardClassifier(warm_start=True, **settings)
+    model = FeedforwardClassifier(PLAIN, warm_start=True, **settings)
     first = model.fit(X, y).histories_[0].loss
     again = model.fit(X, y).histories_[0].loss
     assert again[0] < first[0]
     assert again[-1] < first[-1]
-    cold = FeedforwardClassifier(**settings).fit(X, y)
+    cold = FeedforwardClassifier(PLAIN, **settings).fit(X, y)
     cold.fit(X, y)
     np.testing.assert_allclose(cold.histories_[0].loss, first)
     model.set_params(hidden=(4,)).fit(X, y)  # other networks begin anew

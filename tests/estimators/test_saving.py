@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import onnxruntime
 import pytest
-from estimators.tables import mixed
+from estimators.tables import PLAIN, mixed
 
 import pellucid
 from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidFile, InvalidInput
@@ -14,20 +14,20 @@ from pellucid.estimators import Preset, load_estimator
 
 QUICK = {"epochs": 10, "hidden": (16,), "learning_rate": 0.02}
 MODELS = {
-    "one network": FeedforwardClassifier(**QUICK),
-    "weights by class": FeedforwardClassifier(class_weight={"no": 2, "yes": 1}, **QUICK),
-    "folds": FeedforwardClassifier(folds=3, **QUICK),
+    "one network": FeedforwardClassifier(PLAIN, **QUICK),
+    "weights by class": FeedforwardClassifier(PLAIN, class_weight={"no": 2, "yes": 1}, **QUICK),
+    "folds": FeedforwardClassifier(PLAIN, folds=3, **QUICK),
     "robust, bins": FeedforwardClassifier(
         Preset("own", scaling="robust", smooth_clip=3, embedding="piecewise"), **QUICK
     ),
     "waves": FeedforwardClassifier(Preset("own", embedding="periodic", members=2), **QUICK),
-    "ordinal": FeedforwardClassifier(likelihood="ordinal", **QUICK),
-    "labels": FeedforwardClassifier(**QUICK),
-    "numbers": FeedforwardRegressor(members=2, **QUICK),
-    "two numbers": FeedforwardRegressor(likelihood="mean_variance", **QUICK),
-    "quantiles": FeedforwardRegressor(likelihood="quantile(0.1,0.5,0.9)", **QUICK),
-    "student": FeedforwardRegressor(likelihood="student_t(4)", **QUICK),
-    "counts": FeedforwardRegressor(likelihood="poisson", **QUICK),
+    "ordinal": FeedforwardClassifier(PLAIN, likelihood="ordinal", **QUICK),
+    "labels": FeedforwardClassifier(PLAIN, **QUICK),
+    "numbers": FeedforwardRegressor(PLAIN, members=2, **QUICK),
+    "two numbers": FeedforwardRegressor(PLAIN, likelihood="mean_variance", **QUICK),
+    "quantiles": FeedforwardRegressor(PLAIN, likelihood="quantile(0.1,0.5,0.9)", **QUICK),
+    "student": FeedforwardRegressor(PLAIN, likelihood="student_t(4)", **QUICK),
+    "counts": FeedforwardRegressor(PLAIN, likelihood="poisson", **QUICK),
 }
 
 

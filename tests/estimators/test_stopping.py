@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from estimators.tables import PLAIN
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_moons
@@ -13,7 +14,7 @@ from pellucid.estimators.fitting import Rows, base_rate, best_constant
 from pellucid.estimators.splitting import make_split
 from pellucid.likelihoods import as_likelihood
 
-QUICK = {"epochs": 30, "hidden": (16,), "learning_rate": 0.02}
+QUICK = {"preset": PLAIN, "epochs": 30, "hidden": (16,), "learning_rate": 0.02}
 
 
 @given(
@@ -81,7 +82,9 @@ def test_the_best_epoch_comes_back():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 5)), rng.normal(size=80)
     y = y + X[:, 0]
-    model = FeedforwardRegressor(epochs=300, learning_rate=0.01, patience=0, dropout=0).fit(X, y)
+    model = FeedforwardRegressor(PLAIN, epochs=300, learning_rate=0.01, patience=0, dropout=0).fit(
+        X, y
+    )
     losses = model.histories_[0].validation_loss
     assert losses[-1] > 1.1 * losses.min()  # it overfits
     unseen = model.split_.folds[0][1]
@@ -121,12 +124,12 @@ def test_the_validation_loss_is_weighted_as_the_training_loss():
 def test_a_plateau_at_the_base_rate_is_no_convergence():
     """scikit-learn's #31235: a sigmoid network of 20-20 stops at the base rate without a word."""
     with pytest.warns(PellucidWarning, match="no network predicts the held-out rows better"):
-        model = FeedforwardClassifier(patience=1, epochs=25, learning_rate=0.01).fit(
+        model = FeedforwardClassifier(PLAIN, patience=1, epochs=25, learning_rate=0.01).fit(
             np.ones((200, 2)), np.arange(200) % 2
         )
     assert len(model.histories_[0].steps) == 26  # every epoch was made
     X, y = make_moons(500, noise=0.2, random_state=0)
-    model = FeedforwardClassifier(hidden=(20, 20), activation="sigmoid", dropout=0).fit(X, y)
+    model = FeedforwardClassifier(PLAIN, hidden=(20, 20), activation="sigmoid", dropout=0).fit(X, y)
     assert model.score(X, y) > 0.85
 
 
@@ -135,7 +138,7 @@ def test_a_diverging_network_is_trained_again_at_lower_rates():
     X = rng.normal(size=(200, 3))
     with warnings.catch_warnings(action="ignore"):
         model = FeedforwardRegressor(
-            optimizer="sgd", learning_rate=50.0, hidden=(), dropout=0, epochs=40
+            PLAIN, optimizer="sgd", learning_rate=50.0, hidden=(), dropout=0, epochs=40
         ).fit(X, 1e6 * X[:, 1])
     assert np.isfinite(model.predict(X)).all()
     assert model.score(X, 1e6 * X[:, 1]) > 0.9

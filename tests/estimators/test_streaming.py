@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from estimators.tables import mixed
+from estimators.tables import PLAIN, mixed
 
 from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidFile, InvalidInput
 from pellucid.estimators import streaming
 
-QUICK = {"epochs": 12, "hidden": (16,), "learning_rate": 0.01, "batch_size": 32}
+QUICK = {"preset": PLAIN, "epochs": 12, "hidden": (16,), "learning_rate": 0.01, "batch_size": 32}
 
 
 @pytest.fixture

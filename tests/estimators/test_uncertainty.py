@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from estimators.tables import PLAIN
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidInput
 from pellucid.estimators import conformalize, reliability
 from pellucid.estimators.calibration import fit_temperature, row_losses, tempered
 
-QUICK = {"epochs": 60, "hidden": (32,), "learning_rate": 0.01}
+QUICK = {"preset": PLAIN, "epochs": 60, "hidden": (32,), "learning_rate": 0.01}
 
 
 def sampled(n, k, seed, sharpness=1.0):
@@ -188,7 +189,9 @@ def test_counts_have_whole_quantiles():
 def test_conformal_intervals_cover_what_they_say(likelihood):
     """Whatever the model: this one has trained for one epoch."""
     X, y = heteroscedastic(300, 0)
-    model = FeedforwardRegressor(likelihood=likelihood, hidden=(4,), epochs=1, validation_share=0)
+    model = FeedforwardRegressor(
+        PLAIN, likelihood=likelihood, hidden=(4,), epochs=1, validation_share=0
+    )
     model.fit(X, y)
     covered = []
     for seed in range(20):
@@ -202,7 +205,7 @@ def test_conformal_intervals_cover_what_they_say(likelihood):
 def test_the_conformal_margin_by_hand():
     """The ceil((n + 1) c)-th smallest score: Lei et al., 2018."""
     X, y = heteroscedastic(9, 0)
-    model = FeedforwardRegressor(hidden=(), epochs=1, validation_share=0).fit(
+    model = FeedforwardRegressor(PLAIN, hidden=(), epochs=1, validation_share=0).fit(
         *heteroscedastic(50, 1)
     )
     found = conformalize(model, X, y)
@@ -219,9 +222,9 @@ def test_the_conformal_margin_by_hand():
 
 def test_what_has_no_such_quantiles_is_refused():
     X, y = heteroscedastic(60, 0)
-    model = FeedforwardRegressor(likelihood="quantile(0.1,0.9)", epochs=1).fit(X, y)
+    model = FeedforwardRegressor(PLAIN, likelihood="quantile(0.1,0.9)", epochs=1).fit(X, y)
     with pytest.raises(InvalidInput, match=r"level 0.25 is none of those"):
         conformalize(model, X, y)
-    several = FeedforwardRegressor(epochs=1).fit(X, np.column_stack([y, y]))
+    several = FeedforwardRegressor(PLAIN, epochs=1).fit(X, np.column_stack([y, y]))
     with pytest.raises(InvalidInput, match="predicts 2 targets"):
         conformalize(several, X, np.column_stack([y, y]))

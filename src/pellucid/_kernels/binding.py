@@ -159,7 +159,9 @@ def native_rows(
         )
 
     classes = None if weights.classes is None else in_type(weights.classes, dtype)
-    held_out = None if validation is None else data(*validation)
+    held_out = None
+    if validation is not None:
+        held_out = data(validation[0], validation[1], *validation[2:])
     return data(X, y, weights.samples), held_out, classes
 
 

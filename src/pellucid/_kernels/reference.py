@@ -85,7 +85,8 @@ class _Trainer:
         """Mean loss over the validation rows; nan without."""
         if self.validation is None:
             return float("nan")
-        return self.model.loss(self.run.parameters, *self.validation)
+        x, y, *weights = self.validation
+        return self.model.loss(self.run.parameters, x, y, *weights)
 
     def finite(self) -> bool:
         return bool(np.isfinite(self.run.parameters).all())

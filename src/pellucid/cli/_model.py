@@ -10,28 +10,40 @@ if TYPE_CHECKING:
     from ..network import AffineGraph, Network
 
 
-def read_chain(
-    model: str, activation: str | None = None, name: str | None = None
-) -> tuple["Network", dict[str, str]]:
-    """The network of a file of any kind, and the texts that a file of our own keeps with it.
+def read_model(
+    model: str, **options: Any
+) -> tuple["Network | AffineGraph", dict[str, str], dict[str, str]]:
+    """The network of a file of any kind, the texts kept with it, and the softmax that was left off.
 
-    A network that is no chain of layers is refused.
+    The options are those of `load`; texts are kept by files of our own alone.
     """
-    from ..network import Network, load, read_metadata
+    from ..network import read, read_metadata
 
-    network = load(model, activation=activation, name=name)
-    if not isinstance(network, Network):
-        raise UnsupportedLayer(
-            f"{model} is no chain of layers but a graph ({network!r}), and this works on chains."
-        )
+    loaded = read(model, **options)
     try:
-        return network, read_metadata(model)
+        return loaded.network, read_metadata(model), dict(loaded.heads)
     except InvalidFile:
-        return network, {}
+        return loaded.network, {}, dict(loaded.heads)
+
+
+def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
+    """As `read_model`; `UnsupportedLayer` where the network is no chain of layers."""
+    from ..network import Network
+
+    network, about, _ = read_model(model, **options)
+    if isinstance(network, Network):
+        return network, about
+    try:
+        return network.to_network(), about  # where no layer has to carry a value
+    except (InvalidInput, UnsupportedLayer):
+        raise UnsupportedLayer(
+            f"{model} is no chain of layers but a graph ({network!r}), whose values skip layers, "
+            "and this works on chains; pellucid inspect and pellucid regions take graphs."
+        ) from None
 
 
 def names_in(
-    about: dict[str, str], network: "Network"
+    about: dict[str, str], network: "Network | AffineGraph"
 ) -> tuple[list[str] | None, list[str] | None]:
     """What inputs and classes are called, where the file says so as those of `train` do."""
     import json

@@ -113,8 +113,9 @@ def useless_reason(column: Column, rows: Array) -> str | None:
     known = part.values[~missing]
     if not missing.any() and bool((known == known[0]).all()):
         return "one value"
-    reason = identifier_reason(part, is_first=False) if column.kind == "categorical" else None
-    return reason if len(known) > MAX_LEVELS else None
+    if column.kind != "categorical" or len(known) <= MAX_LEVELS:
+        return None
+    return "a text for each row" if identifier_reason(part, is_first=False) else None
 
 
 def is_frame(X: Any) -> bool:

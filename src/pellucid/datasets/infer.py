@@ -202,7 +202,8 @@ def _levels(series: Any) -> Array:
 def level_text(value: Any) -> str | None:
     """The text of a level: "3" for 3 and 3.0."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        return str(int(value)) if value == round(value) else repr(float(value))
+        number = float(value)
+        return str(int(number)) if number == round(number) else repr(number)
     return None if value is None else str(value)
 
 

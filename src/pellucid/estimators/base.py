@@ -16,6 +16,7 @@ from ..datasets.encoder import LevelEncoding
 from ..datasets.features import Features
 from ..likelihoods import Likelihood
 from ..network import Network
+from ..training import History
 from .callbacks import CallbackSupport, reporting, with_callbacks
 from .ensembling import Fitted, HeldOut, Material, Task, fit_ensemble
 from .members import Ensemble, Member
@@ -55,6 +56,19 @@ class Feedforward(CallbackSupport, BaseEstimator):
     `n_features_in_` and, after data frames, `feature_names_in_`.
     """
 
+    preset: Any
+    categorical_features: Any
+    refit: bool
+    warm_start: bool
+    random_state: Any
+    n_jobs: int | None
+    verbose: bool
+
+    n_features_in_: int
+    feature_names_in_: Array
+    column_kinds_: dict[str, str]
+    target_names_: tuple[str, ...]
+    histories_: tuple[History, ...]
     network_: Network
     networks_: tuple[Network, ...]
     preprocessing_: Preprocessing

@@ -61,9 +61,9 @@ def cross_validate(
         )
     labels = table.y if table.classes is not None else None
     split = make_split(table.n_rows, labels, None, 0.0, folds, seed)
-    names = ("this estimator", "linear model", "gradient boosting")
+    names: tuple[str, ...] = ("this estimator", "linear model", "gradient boosting")
     found: dict[str, list[Array]] = {name: [] for name in names}
-    seconds = dict.fromkeys(names, 0.0)
+    seconds: dict[str, float] = dict.fromkeys(names, 0.0)
     for k, (training, unseen) in enumerate(split.folds):
         judges = {
             "this estimator": lambda a=training, b=unseen: _ours(table, model, a, b),
@@ -83,7 +83,8 @@ def cross_validate(
 
 
 def _ours(table: Table, model: Any, training: Array, unseen: Array) -> Array:
-    fitted = clone(model).fit(table.take(training), table.y[training])
+    fitted: Any = clone(model)
+    fitted.fit(table.take(training), table.y[training])
     if table.classes is None:
         return fitted.predict(table.take(unseen))
     return _all_classes(fitted, fitted.predict_proba(table.take(unseen)), len(table.classes))

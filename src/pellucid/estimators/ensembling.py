@@ -10,7 +10,7 @@ from .._shapes import Array, Float64
 from ..datasets.features import Features
 from ..likelihoods import Likelihood
 from ..training import History, Run
-from .fitting import Rows, fit_networks, settings_of, train_rows
+from .fitting import Progress, Rows, fit_networks, settings_of, train_rows
 from .members import Ensemble, Member, Unit, member_of, unit_of
 from .preprocessing import Preprocessing, fit_preprocessing
 from .recipe import Preset
@@ -63,7 +63,7 @@ class Task:
     preset: Preset
     seeds: Sequence[int]
     threads: int = 1
-    progress: bool | Callable[[int, int], object] = False
+    progress: Callable[[], Progress] = lambda: False
     refit: bool = False
     starts: tuple[Member, ...] = field(default=())
 
@@ -130,7 +130,7 @@ def _fit_fold(
         settings_of(preset, len(training.X), task.seeds_of(fold)),
         preset.patience,
         task.threads,
-        task.progress,
+        task.progress(),
         starts or None,
     )
 

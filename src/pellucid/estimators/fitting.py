@@ -27,7 +27,7 @@ RETRIES = 2
 LARGEST_START = 10.0
 """Output biases start within this: the logit of a class that has no row would be infinite."""
 
-Progress = bool | Callable[[int, int], object]
+Progress = bool | Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,7 +125,7 @@ def _useful(features: Features, rows: Array) -> tuple[tuple[Column, ...], tuple[
         if reason is None:
             kept.append(column)
         else:
-            notes.append(f"column {column.name!r} is left out ({reason} in the training rows).")
+            notes.append(f"column {column.name!r} is left out: {reason} in the training rows.")
     return tuple(kept), tuple(notes)
 
 

@@ -197,7 +197,8 @@ def _numbers(y: Any) -> Float64[Array, "..."]:
             f"y holds the text {str(text)!r:.40}; a regressor needs numbers: use "
             "FeedforwardClassifier for classes."
         )
-    values = check_array(array, ensure_2d=False, dtype=np.float64, input_name="y")
+    kind: Any = np.float64
+    values = np.asarray(check_array(array, ensure_2d=False, dtype=kind, input_name="y"))
     if values.ndim not in (1, 2) or 0 in values.shape:
         raise InvalidInput(f"y has shape {values.shape}; it needs (n,), or (n, k) for k targets.")
     return values

@@ -120,7 +120,8 @@ def _parameters(estimator: Any) -> dict[str, Any]:
         elif name == "random_state" and not isinstance(value, (int, np.integer)):
             value = None
         elif name == "class_weight" and value is not None and not isinstance(value, str):
-            value = {"weights": [[_plain(k), float(w)] for k, w in dict(value).items()]}
+            weights: Any = value
+            value = {"weights": [[_plain(k), float(w)] for k, w in weights.items()]}
         found[name] = _plain(value)
     return found
 

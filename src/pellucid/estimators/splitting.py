@@ -131,4 +131,5 @@ def _text(kind: str, folds: tuple[tuple[Array, Array], ...], n: int, seed: int) 
     }[kind]
     if len(folds) > 1:
         return f"each of {len(folds)} folds of the {n} rows was held out once, {how} (seed {seed})."
-    return f"{len(folds[0][1])} of the {n} rows were held out, {how} (seed {seed})."
+    unseen = sum(len(rows) for _, rows in folds)
+    return f"{unseen} of the {n} rows were held out, {how} (seed {seed})."

@@ -262,7 +262,8 @@ class _Stream:
         member = self.estimator._ensemble.members[0]
         waiting: list[Rows] = []
         for k in order:
-            waiting.append(self._encoded(*blocks[k], member))
+            number, block = blocks[int(k)]
+            waiting.append(self._encoded(number, block, member))
             if sum(len(rows.X) for rows in waiting) >= BUFFER:
                 yield _joined(waiting)
                 waiting = []

@@ -63,10 +63,10 @@ def to_bytes(
 
 def from_bytes(data: bytes) -> Network:
     """The network that `to_bytes` wrote; `InvalidFile` says what is wrong with other bytes."""
-    networks = networks_from_bytes(data)
-    if len(networks) > 1:
-        raise InvalidFile(f"it holds {len(networks)} networks: networks_from_bytes reads them.")
-    return networks[0]
+    first, *others = networks_from_bytes(data)
+    if others:
+        raise InvalidFile(f"it holds {len(others) + 1} networks: networks_from_bytes reads them.")
+    return first
 
 
 def networks_from_bytes(data: bytes) -> tuple[Network, ...]:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def read(path: Path, options: Options) -> Loaded:
         for name, entry in _parsed(text).items()
         if name != "__metadata__"
     }
+    _check_apart(_parsed(text))
     candidates = networks_of(entries, wanted=options.name)
     if not candidates:
         raise unreadable("no layers were found in it: it holds no array that is named ...weight")
@@ -98,6 +100,19 @@ def _parsed(text: bytes) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise InvalidFile("its safetensors header is damaged.")
     return header
+
+
+def _check_apart(header: dict[str, Any]) -> None:
+    """No byte belongs to two arrays, as the format has it: else little would become much."""
+    spans = [
+        (*entry["data_offsets"], name) for name, entry in header.items() if name != "__metadata__"
+    ]
+    spans = sorted((a, b, name) for a, b, name in spans if a < b)
+    for (_, end, first), (start, _, second) in pairwise(spans):
+        if start < end:
+            raise InvalidFile(
+                f"its arrays {first[:80]!r} and {second[:80]!r} have bytes in common."
+            )
 
 
 def _entry(path: Path, name: str, entry: Any, start: int, available: int) -> Entry:
