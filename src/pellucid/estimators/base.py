@@ -140,8 +140,9 @@ class Feedforward(CallbackSupport, BaseEstimator):
             return fit_files(self, X, y, sample_weight, groups, eval_set, checkpoint)
         if checkpoint is not None:
             raise InvalidInput("checkpoint is for a fit from files, and X is no path.")
-        preset = self._preset()
+        self._preset()  # what is wrong with it is said before the rows are read
         material, targets, kept = self._material(X, y, sample_weight)
+        preset = self._preset_for(targets.head)
         rng = generator_of(self.random_state)
         seed = split_seed(self.random_state, rng)
         given = None if eval_set is None else self._given(eval_set)
@@ -170,6 +171,13 @@ class Feedforward(CallbackSupport, BaseEstimator):
 
     def _preset(self) -> Preset:
         return chosen_preset(self.preset, {name: getattr(self, name, None) for name in TUNABLE})
+
+    def _preset_for(self, head: Likelihood) -> Preset:
+        """The settings; a preset's own label smoothing is for one label of each row alone."""
+        preset = self._preset()
+        if head.name == "categorical" or getattr(self, "label_smoothing", None):
+            return preset
+        return replace(preset, label_smoothing=0.0)
 
     def _material(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None

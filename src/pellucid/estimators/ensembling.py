@@ -105,7 +105,8 @@ def _prepared(
         start = task.starts[fold * task.preset.members]
         return start.preprocessing, start.unit, ()
     seed = task.seeds_of(fold)[0]
-    found, notes = fit_preprocessing(material.features, training, task.preset, seed)
+    preset = task.preset.of_fold(fold)
+    found, notes = fit_preprocessing(material.features, training, preset, seed)
     return found, unit_of(task.head, part.y), notes
 
 
@@ -118,15 +119,16 @@ def _fit_fold(
     unit: Unit,
 ) -> list[Run]:
     validation = None if judge is None else judge.rows(preprocessing, unit)
-    m = task.preset.members
+    preset = task.preset.of_fold(fold)
+    m = preset.members
     starts = [member.trained for member in task.starts[fold * m : (fold + 1) * m]]
     return fit_networks(
         training,
         validation,
         task.head,
         task.d_out,
-        settings_of(task.preset, len(training.X), task.seeds_of(fold)),
-        task.preset.patience,
+        settings_of(preset, len(training.X), task.seeds_of(fold)),
+        preset.patience,
         task.threads,
         task.progress(),
         starts or None,
@@ -136,12 +138,19 @@ def _fit_fold(
 def _refitted(task: Task, material: Material, runs: list[Run], split: Split) -> list[Member]:
     """One network for each run, on all rows, for as many passes as its best record had."""
     everything = np.arange(material.features.n_rows)
-    preprocessing, _ = fit_preprocessing(material.features, everything, task.preset, task.seeds[0])
     unit = unit_of(task.head, material.y)
-    rows = material.rows(preprocessing, unit)
+    of_folds = [
+        fit_preprocessing(
+            material.features, everything, task.preset.of_fold(fold), task.seeds_of(fold)[0]
+        )[0]
+        for fold in range(min(2, len(split.folds)))
+    ]
+    inputs = [material.rows(preprocessing, unit) for preprocessing in of_folds]
     members = []
     for k, run in enumerate(runs):
-        n = len(split.folds[k // task.preset.members][0])
+        fold = k // task.preset.members
+        preprocessing, rows = of_folds[fold % 2], inputs[fold % 2]
+        n = len(split.folds[fold][0])
         ratio = len(everything) / n
         steps = max(1, round((run.best_step or 0) * ratio))
         one = replace(run.settings, steps=steps, patience=None, record_every=None)

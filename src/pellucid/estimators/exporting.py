@@ -11,7 +11,7 @@ from ..datasets.encoder import LevelEncoding
 from ..datasets.infer import MISSING
 from ..network.files import write_atomically
 from ..network.formats.onnx.pipeline import ColumnStep, Inputs, Pipeline, pipeline_bytes
-from .preprocessing import Preprocessing
+from .preprocessing import SHARE, Preprocessing
 
 HEADS = {
     "categorical": "softmax",
@@ -75,6 +75,7 @@ def _inputs(preprocessing: Preprocessing) -> Inputs:
         preprocessing.smooth_clip,
         preprocessing.embedding,
         preprocessing.knots,
+        SHARE,
     )
 
 

@@ -43,7 +43,8 @@ def settings_of(preset: Preset, n: int, seeds: Sequence[int]) -> list[Settings]:
     """The settings of one network for each seed, on n rows.
 
     The validation loss is recorded after each pass, or less often where `min_steps` asks for more
-    passes than `epochs`: there are `epochs` records in all.
+    passes than `epochs`: there are `epochs` records in all. Where `most_steps` allows fewer than 20
+    passes, there are 20 records.
     """
     if preset.optimizer == "lbfgs":  # takes all rows at a constant rate, and no dropout
         preset = replace(preset, batch_size=n, schedule="constant", warmup=0.0, dropout=0.0)
@@ -51,6 +52,8 @@ def settings_of(preset: Preset, n: int, seeds: Sequence[int]) -> list[Settings]:
     full = preset.batch_size >= n
     per_epoch = 1 if full else math.ceil(n / preset.batch_size)
     steps = max(preset.epochs * per_epoch, preset.min_steps)
+    steps = min(steps, max(preset.most_steps, per_epoch))
+    one_cycle = preset.schedule == "one_cycle"
     one = settings_from(
         {
             "hidden": preset.hidden,
@@ -61,13 +64,14 @@ def settings_of(preset: Preset, n: int, seeds: Sequence[int]) -> list[Settings]:
             "beta2": preset.beta2,
             "weight_decay": preset.weight_decay,
             "schedule": preset.schedule,
-            "warmup": round(preset.warmup * steps),
+            "warmup": 0 if one_cycle else round(preset.warmup * steps),
+            "pct_start": preset.warmup if one_cycle else 0.3,
             "dropout": preset.dropout,
             "label_smoothing": preset.label_smoothing,
             "clip_norm": preset.clip_norm,
             "batch_size": None if full else preset.batch_size,
             "steps": steps,
-            "record_every": max(per_epoch, steps // preset.epochs),
+            "record_every": max(min(per_epoch, -(-steps // 20)), steps // preset.epochs),
         }
     )
     return [replace(one, seed=int(seed)) for seed in seeds]

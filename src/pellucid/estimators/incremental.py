@@ -15,6 +15,9 @@ from .reading import checked_weight, generator_of, read_as_before, threads_of
 from .recipe import Preset
 from .splitting import Split
 
+OF_PEAK = 0.1
+"""The constant rate of `partial_fit`, of the highest one of a schedule that rises and falls."""
+
 
 def partial_fit(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
@@ -76,7 +79,12 @@ def one_pass(
 ) -> list[Member]:
     """Every member after one more pass; a network that would diverge stays as it was."""
     passes = estimator._passes = getattr(estimator, "_passes", 0) + 1
-    once = replace(preset, epochs=1, min_steps=0, schedule="constant", warmup=0.0)
+    smoothing = estimator._preset_for(estimator._head).label_smoothing
+    once = replace(
+        preset, epochs=1, min_steps=0, schedule="constant", warmup=0.0, label_smoothing=smoothing
+    )
+    if preset.schedule == "one_cycle":
+        once = replace(once, learning_rate=preset.learning_rate * OF_PEAK)
     found = []
     for number, member in enumerate(members):
         rows = material.rows(member.preprocessing, member.unit)

@@ -15,6 +15,12 @@ from .recipe import Preset
 
 EMBEDDINGS_MADE = ("piecewise", "periodic")
 
+SHARE = 0.3
+"""The input of a bin that lies wholly below x; 1 drew networks to the bins and away from x."""
+
+MOST_EMBEDDED = 256
+"""Inputs that the embedding of all columns adds; where there are many columns, each gets fewer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
@@ -22,8 +28,8 @@ class Preprocessing:
 
     `measured` says which encoded columns are measurements; indicators pass unchanged. With the
     embedding "piecewise" `knots` holds the increasing ends of the bins of each measured column, and
-    the inputs of bin b are how much of it lies below x, from 0 to 1; the first and the last bin go
-    on outside (Gorishniy, Rubachev and Babenko, 2022). With "periodic" it holds frequencies f, and
+    the inputs are x and, for each bin, how much of it lies below x, from 0 to `SHARE` (after
+    Gorishniy, Rubachev and Babenko, 2022). With "periodic" it holds frequencies f, and
     the inputs are x, sin 2 pi f x and cos 2 pi f x. Empty: as they are.
     """
 
@@ -75,12 +81,10 @@ class Preprocessing:
         return tuple(found)
 
 
-def piecewise(x: Float64[Array, " n"], knots: Float64[Array, " k"]) -> Float64[Array, "n bins"]:
-    """How much of each bin lies below x; the outer bins have no outer end."""
-    share = (x[:, None] - knots[:-1]) / np.diff(knots)
-    low, high = np.zeros(share.shape[1]), np.ones(share.shape[1])
-    low[0], high[-1] = -np.inf, np.inf
-    return np.clip(share, low, high)
+def piecewise(x: Float64[Array, " n"], knots: Float64[Array, " k"]) -> Float64[Array, "n m"]:
+    """x, and how much of each bin lies below it."""
+    share = np.clip((x[:, None] - knots[:-1]) / np.diff(knots), 0, 1)
+    return np.hstack([x[:, None], SHARE * share])
 
 
 def periodic(x: Float64[Array, " n"], frequencies: Float64[Array, " k"]) -> Float64[Array, "n m"]:
@@ -104,10 +108,11 @@ def fit_preprocessing(
         return plain, notes
     z = plain(Features(kept).take(rows))[:, measured]
     rng = np.random.default_rng(seed)
+    size = max(2, min(preset.embedding_size, MOST_EMBEDDED // z.shape[1]))
     knots = tuple(
-        _quantile_knots(x, preset.embedding_size)
+        _quantile_knots(x, size)
         if preset.embedding == "piecewise"
-        else rng.normal(0, preset.embedding_scale, preset.embedding_size)
+        else rng.normal(0, preset.embedding_scale, size)
         for x in z.T
     )
     return Preprocessing(encoder, measured, plain.smooth_clip, preset.embedding, knots), notes
@@ -132,6 +137,6 @@ def _quantile_knots(x: Float64[Array, " n"], bins: int) -> Float64[Array, " k"]:
 
 def _embedded_names(name: str, knots: Array, embedding: str) -> list[str]:
     if embedding == "piecewise":
-        return [f"{name} in bin {b + 1}" for b in range(len(knots) - 1)]
+        return [name, *(f"{name} in bin {b + 1}" for b in range(len(knots) - 1))]
     waves = [f"{wave} {k + 1} of {name}" for wave in ("sine", "cosine") for k in range(len(knots))]
     return [name, *waves]

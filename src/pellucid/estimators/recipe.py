@@ -13,15 +13,18 @@ class Preset:
 
     `scaling` is how measured columns are centred and scaled ("standard": mean and deviation;
     "robust": median and quartiles), and `smooth_clip` c then squeezes them into (-c, c) by
-    x / sqrt(1 + (x / c)^2); 0 leaves them alone. `embedding` makes `embedding_size` inputs of each
-    measured column ("piecewise" or "periodic"), "none" leaves one.
+    x / sqrt(1 + (x / c)^2); 0 leaves them alone. `embedding` adds `embedding_size` inputs to each
+    measured column: "piecewise" says how much of each bin lies below it, "periodic" are waves;
+    "none" adds nothing.
 
     A fit makes `epochs` passes over the training rows, in batches of `batch_size`, but at least
     `min_steps` steps, and stops when `patience` records of the validation loss, one for each pass,
     were no lower than the lowest before; 0 is no early stopping, and the best record comes back
-    all the same. `warmup` is the share of the steps on which the rate rises. `validation_share` of
-    the rows are held out; with `folds` above 1, each fold is held out once instead, and trains
-    `members` networks on the others. `temperature` asks for temperature scaling.
+    all the same. No network makes more than `most_steps` steps, or one pass. `warmup` is the share
+    of the steps on which the rate rises. `validation_share` of the rows are held out; with `folds`
+    above 1, each fold is held out once instead, and trains `members` networks on the others.
+    `alternate` are settings, as (name, value), that every other fold has instead, the second first:
+    networks that differ err in different rows. `temperature` asks for temperature scaling.
     """
 
     name: str
@@ -45,19 +48,40 @@ class Preset:
     batch_size: int = 128
     epochs: int = 200
     min_steps: int = 0
+    most_steps: int = 40_000
     patience: int = 16
     validation_share: float = 0.1
     folds: int = 1
     members: int = 1
+    alternate: tuple[tuple[str, Any], ...] = ()
     temperature: bool = True
 
+    def of_fold(self, fold: int) -> "Preset":
+        """The settings of one fold, counted from 0."""
+        return replace(self, **dict(self.alternate)) if fold % 2 else self
+
+
+_OURS = Preset(
+    "balanced",
+    activation="silu",
+    learning_rate=0.01,
+    schedule="one_cycle",
+    warmup=0.1,
+    label_smoothing=0.1,
+    batch_size=64,
+    epochs=100,
+    patience=30,
+    folds=6,
+    alternate=(("activation", "relu"), ("embedding", "piecewise"), ("embedding_size", 8)),
+)
+"""What paid on the development tables; docs/estimators_defaults.md has the measurements."""
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("fast", epochs=60, patience=8),
-        Preset("balanced"),
-        Preset("best", folds=5, members=2),
+        replace(_OURS, name="fast", epochs=60, patience=18, folds=3),
+        _OURS,
+        replace(_OURS, name="best", folds=10),
     )
 }
 """The presets by name."""
@@ -77,6 +101,7 @@ _LEAST = {
     "batch_size": 1,
     "epochs": 1,
     "min_steps": 0,
+    "most_steps": 1,
     "patience": 0,
     "folds": 1,
     "members": 1,
@@ -94,8 +119,10 @@ def chosen_preset(preset: str | Preset, changes: dict[str, Any]) -> Preset:
     given = {name: value for name, value in changes.items() if value is not None}
     if "hidden" in given:
         given["hidden"] = _widths(given["hidden"])
-    chosen = replace(preset, **given)
-    _check(chosen)
+    alternate = tuple((name, value) for name, value in preset.alternate if name not in given)
+    chosen = replace(preset, **given, alternate=alternate)
+    for fold in range(2):
+        _check(chosen.of_fold(fold))
     return chosen
 
 

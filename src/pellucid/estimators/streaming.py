@@ -129,6 +129,8 @@ def fit_files(
     material, targets, _ = estimator._material(
         first.sample.drop(target), first.sample[target].to_numpy(), None, first.classes
     )
+    if not estimator._preset_for(targets.head).label_smoothing:
+        preset = replace(preset, label_smoothing=0.0)
     start(estimator, material, targets, preset)
     judge = None
     if eval_set is not None:

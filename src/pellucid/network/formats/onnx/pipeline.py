@@ -37,7 +37,10 @@ class ColumnStep:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What columns become: encoded, standardised, squeezed, embedded; as `estimators` does it."""
+    """What columns become: encoded, standardised, squeezed, embedded; as `estimators` does it.
+
+    `share` is the input of a bin of the embedding "piecewise" that lies wholly below x.
+    """
 
     columns: tuple[ColumnStep, ...]
     offset: Float64[Array, " d"]
@@ -46,6 +49,7 @@ class Inputs:
     smooth_clip: float
     embedding: str
     knots: tuple[Array, ...]
+    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +204,18 @@ class _PipelineWriter:
 
     def _embedded(self, z: str, steps: Inputs) -> str:
         knots, parts = iter(steps.knots), []
-        make = self._piecewise if steps.embedding == "piecewise" else self._periodic
+        is_piecewise = steps.embedding == "piecewise"
         for j, measured in enumerate(steps.measured):
             x = self._node("Gather", [z, self._constant(np.array([j], np.int64))], axis=1)
-            parts += make(x, next(knots)) if measured else [x]
+            if not measured:
+                parts.append(x)
+            elif is_piecewise:
+                parts += self._piecewise(x, next(knots), steps.share)
+            else:
+                parts += self._periodic(x, next(knots))
         return self._node("Concat", parts, axis=1)
 
-    def _piecewise(self, x: str, knots: Array) -> list[str]:
+    def _piecewise(self, x: str, knots: Array, whole: float) -> list[str]:
         share = self._node(
             "Div",
             [
@@ -214,10 +223,9 @@ class _PipelineWriter:
                 self._constant(np.diff(knots)[None]),
             ],
         )
-        low, high = np.zeros((1, len(knots) - 1)), np.ones((1, len(knots) - 1))
-        low[0, 0], high[0, -1] = -np.inf, np.inf
-        below = self._node("Min", [share, self._constant(high)])
-        return [self._node("Max", [below, self._constant(low)])]
+        below = self._node("Min", [share, self._constant([[1.0]])])
+        inside = self._node("Max", [below, self._constant([[0.0]])])
+        return [x, self._node("Mul", [inside, self._constant([[whole]])])]
 
     def _periodic(self, x: str, frequencies: Array) -> list[str]:
         angle = self._node("Mul", [x, self._constant(2 * np.pi * frequencies[None])])
