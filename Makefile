@@ -7,7 +7,7 @@ KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
 
-.PHONY: help run reproduce test test-long check format lint types layers docs promises bench fuzz sanitize clean
+.PHONY: help run reproduce test test-long check format lint types layers docs promises js wasm bench fuzz sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
@@ -15,6 +15,8 @@ help:
 	@echo "make test    set up everything and run the tests"
 	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
+	@echo "make js      check the types of the playground's modules, and run their tests (needs Node)"
+	@echo "make wasm    build the playground's engine from the kernels (needs emscripten)"
 	@echo "make bench   time training and regions against their peers (half an hour)"
 	@echo "make fuzz    damaged files of every kind against the readers (10 minutes)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
@@ -32,7 +34,7 @@ test: $(VENV)/.all
 test-long: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
 
-check: format-check lint types layers promises docs test
+check: format-check lint types layers promises docs js test
 
 format: $(VENV)/.all
 	$(BIN)/ruff check --fix-only --quiet .
@@ -59,6 +61,24 @@ docs: $(VENV)/.all
 
 fuzz: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz_readers.py $(SECONDS_EACH)
+
+JS := src/pellucid/playground/static
+TSC := build/js/node_modules/.bin/tsc
+
+js: $(TSC)
+	$(TSC) --project $(JS)/jsconfig.json
+	node --test tests/playground/js
+
+$(TSC):
+	@command -v npm >/dev/null || \
+	    { echo "The playground's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
+	@echo "Installing TypeScript, which checks the playground's modules ..."
+	@npm install --silent --no-save --prefix build/js typescript@5.6.3
+
+wasm:
+	@command -v emcc >/dev/null || \
+	    { echo "The playground's engine is built with emscripten; on Debian or Ubuntu: apt-get install emscripten"; exit 2; }
+	$(PYTHON) tools/build_wasm.py
 
 sanitize:
 	tools/sanitize.sh $(SECONDS_EACH)
