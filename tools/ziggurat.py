@@ -50,8 +50,8 @@ def array(kind: str, name: str, words: list[str]) -> str:
 def main() -> None:
     inside, width, height = tables()
     parts = [
-        "// NumPy's ziggurat under exp(-x^2 / 2), which draws.cpp takes normal numbers from; written\n"
-        "// by tools/ziggurat.py.\n#pragma once\n\n#include <cstdint>\n\nnamespace pellucid {\n",
+        "// NumPy's ziggurat under exp(-x^2 / 2), for the normal numbers of draws.cpp; written by\n"
+        "// tools/ziggurat.py.\n#pragma once\n\n#include <cstdint>\n\nnamespace pellucid {\n",
         f"constexpr double ziggurat_end = {END.hex()};\n"
         f"constexpr double ziggurat_inverse_end = {INVERSE_END.hex()};\n",
         array("uint64_t", "ziggurat_inside", [hex(k) for k in inside]) + "\n",

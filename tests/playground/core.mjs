@@ -5,6 +5,7 @@ import { gunzipSync } from "node:zlib";
 
 const engine = new URL("../../src/pellucid/playground/static/engine/", import.meta.url);
 const { Core } = await import(new URL("core.js", engine));
+const { ACTIVATIONS, LIKELIHOODS, OPTIMIZERS, SCHEDULES, SCHEMES } = await import(new URL("abi.js", engine));
 const { bounds } = await import(new URL("bounds.js", engine));
 const file = process.argv[2] ?? new URL("pellucid.wasm.gz", engine);
 const core = await Core.open(gunzipSync(readFileSync(file)));
@@ -48,7 +49,8 @@ function time({ method, args, times }) {
 
 // Reads beyond the memory.
 const trap = () => core.call((exports) => exports.pellucid_columns(-16, 1000, -16, 1000));
-const others = { bounds, time, trap };
+const tables = () => ({ ACTIVATIONS, LIKELIHOODS, OPTIMIZERS, SCHEDULES, SCHEMES });
+const others = { bounds, tables, time, trap };
 for await (const line of createInterface({ input: process.stdin })) {
   const { method, args } = decode(JSON.parse(line));
   let answer;

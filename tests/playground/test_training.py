@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from playground.engine_process import Refused
+from playground.jobs import job_of
 
 import pellucid
 from pellucid.likelihoods import LIKELIHOODS
 from pellucid.network import ACTIVATIONS, SCHEMES
 from pellucid.training import OPTIMIZERS
-
-from playground.engine_process import Refused
-from playground.jobs import job_of
 
 STEPS = 100
 SPIRALS = pellucid.datasets.spirals(100, seed=0)

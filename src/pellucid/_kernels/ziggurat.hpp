@@ -1,5 +1,5 @@
-// NumPy's ziggurat under exp(-x^2 / 2), which draws.cpp takes normal numbers from; written
-// by tools/ziggurat.py.
+// NumPy's ziggurat under exp(-x^2 / 2), for the normal numbers of draws.cpp; written by
+// tools/ziggurat.py.
 #pragma once
 
 #include <cstdint>
