@@ -4,7 +4,8 @@
 
 import { Events, Frames } from "./events.js";
 import { History } from "./history.js";
-import { countParameters, likelihoodOf, makeJob, runKey, trainingKey, widthsOf } from "./job.js";
+import { countParameters, likelihoodOf, makeJob, ownRowsAlone, runKey, sameData, trainingKey, widthsOf } from "./job.js";
+import { divergence } from "./divergence.js";
 import { floatsToText, fromBase64, textToFloats, toBase64 } from "./packing.js";
 import { inputNames, makeProblem, pickPoints } from "./problem.js";
 import { Run } from "./run.js";
@@ -439,23 +440,7 @@ export class App {
   /** @param {Snapshot} last */
   #diverged(last) {
     this.#serial(() => this.#settle());
-    const rate = this.#state.training.learning_rate;
-    const smaller = Number((rate / 3).toPrecision(1));
-    this.tell({
-      kind: "warning",
-      text:
-        `Training diverged after step ${last.step}: with learning rate ${rate} the numbers grew past what a float holds. ` +
-        "The last finite weights are kept and shown.",
-      actions: [
-        {
-          label: `Start again with learning rate ${smaller}`,
-          act: () =>
-            this.change("learning rate", (state) => {
-              state.training.learning_rate = smaller;
-            }).then(() => this.reset()).then(() => this.play()),
-        },
-      ],
-    });
+    this.tell(divergence(this, last));
     this.events.emit("status");
   }
 
@@ -468,16 +453,4 @@ export class App {
     this.events.emit("status");
     this.events.emit("history");
   }
-}
-
-/** @param {State} a @param {State} b */
-function sameData(a, b) {
-  return a.data.own === b.data.own && JSON.stringify({ ...a.data, own: 0 }) === JSON.stringify({ ...b.data, own: 0 });
-}
-
-/** Whether rows of the visitor's own were edited and nothing else: the weights stay. @param {State} a @param {State} b */
-function ownRowsAlone(a, b) {
-  if (!a.data.own || !b.data.own || JSON.stringify(a.data.own.classes) !== JSON.stringify(b.data.own.classes)) return false;
-  const rest = (/** @type {State} */ s) => runKey({ ...s, data: { ...s.data, own: null } });
-  return rest(a) === rest(b);
 }
