@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
+from .._errors import InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,12 +27,10 @@ def read_model(
 
 def about_of(model: "str | Path", loaded: "Loaded") -> dict[str, str]:
     """The texts that a file of our own keeps; "member" is the number of the network in it."""
-    from ..network import read_metadata
+    from ..network.kept import texts_of
 
-    try:
-        return read_metadata(model) | {"member": loaded.name.partition("networks.")[2] or "0"}
-    except InvalidFile:
-        return {}
+    texts = texts_of(model)
+    return texts and texts | {"member": loaded.name.partition("networks.")[2] or "0"}
 
 
 def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
@@ -49,24 +47,6 @@ def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
             f"{model} is no chain of layers but a graph ({network!r}), whose values skip layers, "
             "and this works on chains; pellucid inspect and pellucid regions take graphs."
         ) from None
-
-
-def names_in(
-    about: dict[str, str], network: "Network | AffineGraph"
-) -> tuple[list[str] | None, list[str] | None]:
-    """What inputs and classes are called, where the file says so as those of `train` do."""
-    import json
-
-    found: list[list[str] | None] = []
-    for key, most in (("feature_names", network.d_in), ("classes", max(2, network.d_out))):
-        try:
-            value = json.loads(about.get(key, "null"))
-        except ValueError:
-            value = None
-        if not isinstance(value, list) or len(value) != most:
-            value = None
-        found.append(value and [str(name) for name in value])
-    return found[0], found[1]
 
 
 def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
