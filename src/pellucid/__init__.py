@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import constructions as constructions
     from . import datasets as datasets
+    from . import estimators as estimators
     from . import plot as plot
     from . import properties as properties
     from . import quiz as quiz
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from .diagnosis import gradient_flow as gradient_flow
     from .diagnosis import verify_certificate as verify_certificate
     from .diagnosis import watch as watch
+    from .estimators import FeedforwardClassifier as FeedforwardClassifier
+    from .estimators import FeedforwardRegressor as FeedforwardRegressor
     from .network import Activation as Activation
     from .network import AffineGraph as AffineGraph
     from .network import Network as Network
@@ -78,7 +81,7 @@ if TYPE_CHECKING:
 _PACKAGES = (
     *("constructions", "datasets", "likelihoods", "network", "plot", "properties", "regions"),
     *("symmetry", "training", "diagnosis", "report", "reproduction"),
-    *("walkthrough", "quiz"),
+    *("walkthrough", "quiz", "estimators", "playground"),
 )
 _PUBLIC = {
     "_errors": (
@@ -102,6 +105,7 @@ _PUBLIC = {
         "verify_certificate",
         "watch",
     ),
+    "estimators": ("FeedforwardClassifier", "FeedforwardRegressor"),
     "network": ("Activation", "AffineGraph", "Network", "initialize", "load", "save"),
     "properties": ("Case", "Property", "PropertyResult", "check_property", "read_vnnlib"),
     "regions": (

@@ -1,5 +1,6 @@
 // Composes the maps of random patterns of random layers on exactly sized arrays, and compares them with
-// the textbook's products; tools/sanitize.sh builds it with sanitizers. usage: fuzz_maps SECONDS SEED
+// the textbook's products; pairs random facets of them, and compares with a search through all pairs.
+// tools/sanitize.sh builds it with sanitizers. usage: fuzz_maps SECONDS SEED
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "compose_maps.hpp"
+#include "pair_facets.hpp"
 
 using namespace pellucid;
 
@@ -132,6 +134,42 @@ bool right(const ComposeProblem& problem, int64_t r, const double* map, const do
     return true;
 }
 
+// Every facet's partner is the first free one before it that differs in its switch alone.
+bool facets_pair(Random& random, const Bytes& of_regions, int64_t n, int64_t switches) {
+    const int64_t bytes = (switches + 7) / 8;
+    std::vector<int64_t> offsets{0}, region;
+    std::vector<int32_t> along;
+    for (int64_t r = 0; r < n; ++r) {
+        for (int k = random.below(6); k > 0; --k) {
+            along.push_back(random.below(int(switches) + 2) - 2);
+            region.push_back(r);
+        }
+        offsets.push_back(int64_t(along.size()));
+    }
+    along.shrink_to_fit();
+    std::vector<int64_t> partner(along.size(), -1);
+    size_t pairs = 0, alone = 0;
+    for (size_t j = 0; j < along.size(); ++j)
+        for (size_t i = 0; i < j && partner[j] < 0; ++i) {
+            if (along[j] < 0 || along[i] != along[j] || partner[i] >= 0) continue;
+            bool one = true;
+            for (int64_t b = 0; b < bytes; ++b) {
+                const int flipped = along[j] >> 3 == b ? 1 << (along[j] & 7) : 0;
+                one = one && (of_regions[size_t(region[i] * bytes + b)] ^
+                              of_regions[size_t(region[j] * bytes + b)]) == flipped;
+            }
+            if (one) partner[i] = int64_t(j), partner[j] = int64_t(i), ++pairs;
+        }
+    for (size_t j = 0; j < along.size(); ++j) alone += along[j] >= 0 && partner[j] < 0;
+    const FacetPairs found = pair_facets({of_regions.data(), n, bytes, offsets.data(), along.data()});
+    if (found.pairs.size() != 2 * pairs || found.regions.size() != 2 * pairs) return false;
+    for (size_t k = 0; k < 2 * pairs; ++k)
+        if (partner[size_t(found.pairs[k])] != found.pairs[k ^ 1] ||
+            region[size_t(found.pairs[k])] != found.regions[k])
+            return false;
+    return found.alone.size() == alone;
+}
+
 bool one_problem(Random& random) {
     const int n_layers = 1 + random.below(4), d = random.below(8) ? random.below(5) : 35;
     const int d_out = 1 + random.below(4);
@@ -162,7 +200,7 @@ bool one_problem(Random& random) {
     for (int64_t r = 0; r < n; ++r)
         if (!right(problem, r, maps.data() + r * d_out * (d + 1), norms.data() + r * n_layers))
             return false;
-    return true;
+    return facets_pair(random, of_regions, n, switches);
 }
 
 }  // namespace
@@ -173,7 +211,7 @@ int main(int, char** arguments) {
     for (; std::time(nullptr) - start < std::atoi(arguments[1]); ++seed) {
         Random random{std::mt19937_64(seed), {}};
         if (!one_problem(random)) {
-            std::printf("seed %lu: a map is wrong\n", seed);
+            std::printf("seed %lu: a map or a pair is wrong\n", seed);
             return 1;
         }
     }

@@ -81,6 +81,44 @@ def test_kernel_and_twin_agree_on_weighted_numbers(toolbox, likelihood, batch_si
     toolbox.assert_kernel_is_twin(X, y, job, weights=weights_of(83, 2, True, False))
 
 
+@pytest.mark.parametrize("engine", ["kernel", "reference", "torch"])
+def test_weighted_validation_rows_are_repeated_rows(toolbox, engine):
+    X, y = toolbox.make_data(60, 3, 4)
+    held_out, labels = toolbox.make_data(21, 3, 4, seed=1)
+    times = np.arange(21) % 4
+    job = toolbox.make_job((3, 9, 4), record_every=2)
+    weighted = toolbox.train(
+        engine,
+        X,
+        y,
+        job,
+        X_validation=held_out,
+        y_validation=labels,
+        validation_weight=times.astype(np.float32),
+    )
+    repeated = toolbox.train(
+        engine,
+        X,
+        y,
+        job,
+        X_validation=held_out.repeat(times, axis=0),
+        y_validation=labels.repeat(times),
+    )
+    np.testing.assert_allclose(weighted.validation_losses, repeated.validation_losses, rtol=1e-5)
+    plain = toolbox.train(engine, X, y, job, X_validation=held_out, y_validation=labels)
+    assert abs(weighted.validation_losses[-1] / plain.validation_losses[-1] - 1) > 1e-3
+
+
+def test_wrong_weights_of_validation_rows_are_refused(toolbox):
+    X, y = toolbox.make_data(20, 3, 4)
+    job = toolbox.make_job((3, 9, 4))
+    with pytest.raises(InvalidInput, match="validation_weight needs validation rows"):
+        toolbox.kernel(X, y, job, validation_weight=np.ones(20, np.float32))
+    for u, words in ((np.ones(3, np.float32), "needs .20,."), (np.zeros(20), "weigh 0 in all")):
+        with pytest.raises(InvalidInput, match=words):
+            toolbox.kernel(X, y, job, X_validation=X, y_validation=y, validation_weight=u)
+
+
 def test_a_weight_of_0_takes_the_row_out(toolbox):
     X, y = toolbox.make_data(60, 3, 4)
     job = toolbox.make_job((3, 9, 4))

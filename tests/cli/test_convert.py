@@ -14,7 +14,9 @@ from pellucid.network import converting as converting_module
 STATE = one("titanic_model.pt").path
 
 
-@pytest.mark.parametrize("suffix", [".pellucid", ".onnx", ".pt", ".npz", ".safetensors"])
+@pytest.mark.parametrize(
+    "suffix", [".pellucid", ".onnx", ".pt", ".npz", ".safetensors", ".keras", ".h5"]
+)
 def test_a_state_dict_becomes_each_format(suffix, tmp_path, capsys):
     out = tmp_path / f"net{suffix}"
     assert run(["convert", str(STATE), str(out), "--activation", "sigmoid"]) == 0
@@ -43,7 +45,8 @@ def test_what_was_folded_and_left_off_is_said(tmp_path, capsys):
         ([STATE, "net.npz", "--activation", "rely"], "'rely' is no activation"),
         ([STATE, "net.npz", "--activation", "relu", "--name", "actor"], "none of its networks"),
         ([STATE, "net.nnet", "--activation", "sigmoid"], "NNET files know only relu"),
-        ([STATE, "net.h5", "--activation", "relu"], "Keras .* is not written"),
+        ([STATE, "net.json", "--activation", "relu"], "Keras .* is not written"),
+        ([STATE, "net.h5", "--activation", "gelu_tanh"], "no layer of Keras is .*gelu_tanh"),
         ([STATE, "nowhere/net.npz", "--activation", "relu"], "there is no folder nowhere"),
         (["none.onnx", "net.npz"], "none.onnx: no such file"),
         ([COPIED / "bad" / "truncated.nnet", "net.npz"], "row 3 of 3 of weights 1 is missing"),

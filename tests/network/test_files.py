@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 
 from pellucid import Activation, InvalidFile, InvalidInput, Network, initialize, load, save
 from pellucid.network import files as files_module
-from pellucid.network import from_bytes, read_metadata, to_bytes
+from pellucid.network import (
+    from_bytes,
+    networks_from_bytes,
+    read_metadata,
+    read_networks,
+    to_bytes,
+)
 
 MIXED = Network(
     [np.arange(6.0).reshape(3, 2), np.ones((2, 3)), [[1.0, -1.0]]],
@@ -27,13 +33,13 @@ NETWORKS = [initialize([2, 4, 2]), initialize([3, 1], dtype="float64"), MIXED]
 DATA = to_bytes(MIXED)
 
 
-def rewritten(change):
-    """The file of MIXED with its header changed; `change` gets the dictionary."""
-    length = struct.unpack("<Q", DATA[:8])[0]
-    header = json.loads(DATA[8 : 8 + length])
+def rewritten(change, data=DATA):
+    """The file of MIXED, or another, with its header changed; `change` gets the dictionary."""
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + length])
     change(header)
     text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + DATA[8 + length :]
+    return struct.pack("<Q", len(text)) + text + data[8 + length :]
 
 
 # ---- round trips
@@ -297,7 +303,7 @@ def describe(text):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda h: h["__metadata__"].update(version="2"), "version '2'.*reads version 1"),
+        (lambda h: h["__metadata__"].update(version="3"), "version '3'.*reads version 1"),
         (lambda h: h["__metadata__"].update(note=3), "metadata"),
         (lambda h: h.update(__metadata__=[]), "header"),
         (lambda h: h.pop("layers.1.bias"), "arrays are not those"),
@@ -325,6 +331,28 @@ def describe(text):
 def test_a_changed_header_is_one_sentence(change, words):
     with pytest.raises(InvalidFile, match=words):
         from_bytes(rewritten(change))
+
+
+def test_several_networks_in_a_file_are_read_by_their_numbers(tmp_path):
+    networks = [initialize([2, 3, 1], seed=k, dtype="float64") for k in range(2)]
+    networks.append(initialize([4, 1], seed=2, dtype="float64"))
+    path = tmp_path / "several.pellucid"
+    path.write_bytes(to_bytes(networks[0], {"note": "three"}, networks[1:]))
+    assert read_networks(path) == tuple(networks)
+    assert read_metadata(path) == {"note": "three"}
+    assert load(path, name="networks.1") == networks[1]
+    assert load(path, name="2") == networks[2]
+    with pytest.raises(InvalidInput, match=r"holds 3 networks, networks\.0 to networks\.2"):
+        load(path)
+    with pytest.raises(InvalidFile, match="holds 3 networks"):
+        from_bytes(path.read_bytes())
+
+
+def test_a_list_of_descriptions_that_is_none_is_refused():
+    data = to_bytes(initialize([2, 1]), None, [initialize([2, 1])])
+    for text in ("[]", "{}", "3"):
+        with pytest.raises(InvalidFile, match="activations"):
+            networks_from_bytes(rewritten(describe(text), data))
 
 
 def test_duplicated_names_are_refused():

@@ -143,6 +143,7 @@ MODELS = {
             layer("ReLU", negative_slope=0.1),
         ),
         *(layer("Dropout", rate=0.5), dense(3, 3), layer("PReLU", np.full(3, 0.25))),
+        *(dense(3, 3), layer("PReLU", [0.1, -0.2, 0.3])),
         dense(3, 2, use_bias=False),
     ],
     "normalised": [
@@ -215,7 +216,7 @@ def test_flattened_images(tmp_path):
         (layer("LSTM", units=3), r"\(LSTM\) is none of the layers"),
         (layer("Activation", activation="mish"), "has the activation 'mish'"),
         (layer("ReLU", threshold=1.0), "has a threshold"),
-        (layer("PReLU", [0.1, 0.2, 0.3]), "a slope per unit"),
+        (layer("PReLU", [0.1, 0.2]), r"slopes of shape \[2\] for \[3\]"),
         (layer("BatchNormalization", np.ones(3), np.ones(3)), "needs 4 arrays"),
         (layer("Normalization"), "has no mean and variance"),
         (layer("Rescaling", scale="x"), "has no number as its scale"),

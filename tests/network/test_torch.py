@@ -10,10 +10,12 @@ from torch import nn
 
 from pellucid import (
     Activation,
+    Box,
     MissingDependency,
     Network,
     UnsupportedLayer,
     initialize,
+    linear_regions,
     load,
 )
 from pellucid.network import ACTIVATIONS, read
@@ -263,12 +265,38 @@ def test_a_module_with_a_forward_of_its_own_is_traced(model, dtype):
     assert net.dtype == (np.float64 if found.folded else kept)
 
 
-def test_different_slopes_per_unit_are_refused():
-    prelu = nn.PReLU(2)
+@pytest.mark.parametrize("last", [True, False])
+def test_different_slopes_per_unit_are_two_relu_units_for_each(last):
+    torch.manual_seed(0)
+    prelu = nn.PReLU(6)
     with torch.no_grad():
-        prelu.weight.copy_(torch.tensor([0.1, 0.2]))
-    with pytest.raises(UnsupportedLayer, match="PReLU"):
-        load(nn.Sequential(LINEAR, prelu))
+        prelu.weight.copy_(torch.linspace(-0.5, 0.8, 6))
+    layers = [nn.Linear(2, 6), prelu, *([] if last else [nn.Linear(6, 3)])]
+    module = nn.Sequential(*layers)
+    net = load(module)
+    assert net.dtype == np.float64
+    assert "as two relu units for each" in read(module).folded[0]
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    with torch.no_grad():
+        expected = module.double()(torch.tensor(x)).numpy()
+    np.testing.assert_allclose(net(x), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_regions_of_a_prelu_with_a_slope_per_unit_are_those_of_its_lines():
+    torch.manual_seed(1)
+    prelu = nn.PReLU(8)
+    with torch.no_grad():
+        prelu.weight.copy_(torch.linspace(0.1, 0.8, 8))
+    module = nn.Sequential(nn.Linear(2, 8), prelu, nn.Linear(8, 1))
+    box = Box([-3, -3], [3, 3])
+    found = linear_regions(load(module), box)
+    relu = Network(
+        [module[0].weight.detach().numpy(), np.ones((1, 8))],
+        [module[0].bias.detach().numpy(), [0]],
+        ["relu"],
+    )
+    assert found.certified
+    assert found.n_activation_regions == linear_regions(relu, box).n_activation_regions
 
 
 def test_layers_that_do_not_chain_are_refused():

@@ -29,6 +29,8 @@ def folder():
 FOLDER = folder()
 FACTS = json.loads((FOLDER / "facts_vnncomp.json").read_text())["instances"] if FOLDER else []
 
+STORED = json.loads((DATA / "acasxu.json").read_text())
+
 
 def is_quick(fact):
     return fact["category"] == "test" or (fact["net"], fact["property"]) in QUICK
@@ -65,6 +67,14 @@ def test_a_stored_network_has_its_property():
     most = network(np.linspace(-1, 1, 1001)[:, None]).max()
     reached = Property([Case([-1], [1], [[-1]], [-float(most)])])
     assert check_property(network, reached).status == "violated"
+
+
+@pytest.mark.parametrize("fact", STORED, ids=lambda f: f["network"])
+def test_the_answers_of_other_verifiers_about_two_stored_networks_are_confirmed(fact):
+    network, property = pellucid.load(DATA / fact["network"]), property_of(fact)
+    found = check_property(network, property)
+    assert found.status == STATUS[fact["expected"]]
+    assert_shown(found, network, property)
 
 
 @pytest.mark.skipif(FOLDER is None, reason="the collected networks are not here")

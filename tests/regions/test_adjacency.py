@@ -7,7 +7,12 @@ import pytest
 from regions.networks import DATA, random_network, stored_network
 
 from pellucid import Box, Network, Segment, iter_linear_regions, linear_regions
-from pellucid.regions.adjacency import facet_pairs, owner_of_facets
+from pellucid.regions.adjacency import (
+    _by_single_flip,
+    facet_pairs,
+    owner_of_facets,
+    pair_facets,
+)
 from pellucid.regions.exact import ExactMaps
 from pellucid.regions.maps import rounding, switch_maps, switch_rounding
 from pellucid.regions.merging import along
@@ -200,3 +205,26 @@ def test_products_with_a_direction_are_bounded_for_every_number_of_entries(n):
     for row, value, bound in zip(joint.tolist(), values.tolist(), reach.tolist(), strict=True):
         terms = [Fraction(a) * Fraction(c) for a, c in zip(row, direction.tolist(), strict=True)]
         assert bound >= gamma * sum(map(abs, terms)) >= abs(Fraction(value) - sum(terms))
+
+
+@pytest.mark.parametrize("n_switches", [1, 3, 8, 11, 64, 65, 200])
+@pytest.mark.parametrize("seed", range(4))
+def test_kernel_and_twin_pair_the_same_facets(n_switches, seed):
+    """Random sets of patterns: some facets have no partner, some lie on sides of the domain."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (40, min(n_switches, 4)), dtype=np.uint8)
+    bits = np.unique(np.pad(bits, ((0, 0), (0, n_switches - bits.shape[1])))[:, ::-1], axis=0)
+    packed = np.packbits(rng.permutation(bits), axis=1, bitorder="little")
+    along = [rng.permutation(np.arange(-2, n_switches))[:6] for _ in packed]
+    facets = np.concatenate(along).astype(np.int32)
+    offsets = np.cumsum([0, *map(len, along)])
+    compiled, twin = (pair(packed, facets, offsets) for pair in (_by_single_flip, pair_facets))
+    for ours, expected in zip(compiled, twin, strict=True):
+        assert np.array_equal(ours, expected)
+    assert len(twin[0]) + len(twin[2]) > 0
+
+
+def test_a_switch_that_no_pattern_has_is_refused_by_the_kernel():
+    packed, offsets = np.zeros((2, 1), np.uint8), np.array([0, 1, 2])
+    with pytest.raises(ValueError, match="facets along switches of the patterns"):
+        _by_single_flip(packed, np.array([0, 8], np.int32), offsets)

@@ -10,7 +10,7 @@ import numpy as np
 from .._shapes import Array
 from .checks import in_type
 from .heads import n_targets
-from .jobs import TrainingJob, TrainingResult, TrainingState, Weights, n_records
+from .jobs import TrainingJob, TrainingResult, TrainingState, ValidationRows, Weights, n_records
 from .measure import first_rows, layer_records, room
 from .state import RECORDS, check_state, empty_result
 
@@ -48,7 +48,7 @@ def train_native(
     X: Array,
     y: Array,
     jobs: list[TrainingJob],
-    validation: tuple[Array, Array] | None,
+    validation: ValidationRows | None,
     threads: int,
     progress: Callable[[int, int], object] | None,
     weights: Weights,
@@ -143,7 +143,7 @@ def native_rows(
     native: ModuleType,
     X: Array,
     y: Array,
-    validation: tuple[Array, Array] | None,
+    validation: ValidationRows | None,
     weights: Weights,
     dtype: np.dtype,
 ) -> tuple[Any, Any, Array | None]:
@@ -159,7 +159,9 @@ def native_rows(
         )
 
     classes = None if weights.classes is None else in_type(weights.classes, dtype)
-    held_out = None if validation is None else data(*validation)
+    held_out = None
+    if validation is not None:
+        held_out = data(validation[0], validation[1], *validation[2:])
     return data(X, y, weights.samples), held_out, classes
 
 

@@ -1,14 +1,16 @@
-// compose_maps for Python, part of the module _regions.
+// compose_maps and pair_facets for Python, part of the module _regions.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "compose_maps.hpp"
 #include "instruction_sets.hpp"
+#include "pair_facets.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,6 +28,8 @@ namespace {
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Switches = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void need(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
@@ -84,9 +88,35 @@ nb::tuple compose(const std::vector<Matrix>& W, const std::vector<Vector>& b,
     return nb::make_tuple(maps, norms);
 }
 
+// A vector's numbers as an array that owns them.
+nb::object array_of(std::vector<int64_t>&& numbers, std::initializer_list<size_t> shape) {
+    auto* kept = new std::vector<int64_t>(std::move(numbers));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, int64_t>(kept->data(), shape.size(), shape.begin(), owner));
+}
+
+nb::tuple pairs_of_facets(Bytes patterns, Offsets offsets, Switches facets) {
+    const auto n = int64_t(patterns.shape(0)), bytes = int64_t(patterns.shape(1));
+    need(int64_t(offsets.shape(0)) == n + 1 && offsets(0) == 0, "one offset for each region");
+    for (int64_t i = 0; i < n; ++i) need(offsets(i) <= offsets(i + 1), "offsets that rise");
+    need(offsets(n) == int64_t(facets.shape(0)), "facets as the offsets say");
+    for (size_t i = 0; i < facets.shape(0); ++i)
+        need(facets(i) < 8 * bytes, "facets along switches of the patterns");
+    FacetPairs found;
+    {
+        nb::gil_scoped_release released;
+        found = pair_facets({patterns.data(), n, bytes, offsets.data(), facets.data()});
+    }
+    const size_t pairs = found.pairs.size() / 2, alone = found.alone.size();
+    return nb::make_tuple(array_of(std::move(found.pairs), {pairs, 2}),
+                          array_of(std::move(found.regions), {pairs, 2}),
+                          array_of(std::move(found.alone), {alone}));
+}
+
 }  // namespace
 
 void bind_maps(nb::module_& m) {
+    m.def("pair_facets", &pairs_of_facets, "patterns"_a, "offsets"_a, "facets"_a);
     m.def("compose_maps", &compose, "weights"_a, "biases"_a, "slopes"_a, "intercepts"_a,
           "first_map"_a, "output_weight"_a, "output_bias"_a, "patterns"_a);
 }

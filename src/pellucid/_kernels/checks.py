@@ -14,7 +14,7 @@ from .heads import (
     n_labels,
     takes_labels,
 )
-from .jobs import TrainingJob, Weights, n_measures, n_parameters, n_records
+from .jobs import TrainingJob, ValidationRows, Weights, n_measures, n_parameters, n_records
 from .schedules import SCHEDULES
 
 #: activation -> number of parameters; the compiled module has the same list (a test compares).
@@ -262,12 +262,12 @@ def check_weights(
     samples: Array | None,
     classes: Array | None,
     y: Array,
-    y_validation: Array | None,
+    validation: ValidationRows | None,
     jobs: list[TrainingJob],
 ) -> Weights:
     """Both contiguous; what they weigh together must be more than nothing."""
     if samples is not None:
-        samples = _weights(samples, "sample_weight", len(y), "row", jobs)
+        samples = check_row_weights(samples, "sample_weight", len(y), jobs)
     if classes is not None:
         if any(job.likelihood != "categorical" for job in jobs):
             raise InvalidInput("class_weight is for the categorical likelihood alone.")
@@ -276,9 +276,15 @@ def check_weights(
     weights = Weights(samples, classes)
     rounded, limit = weights.in_type(_narrowest(jobs).dtype), float(_narrowest(jobs).max)
     _check_total(rounded, y, limit, "training")
-    if y_validation is not None:
-        _check_total(Weights(classes=rounded.classes), y_validation, limit, "validation")
+    if validation is not None:
+        held_out = Weights(*validation[2:] or (None,), classes).in_type(_narrowest(jobs).dtype)
+        _check_total(held_out, validation[1], limit, "validation")
     return weights
+
+
+def check_row_weights(weights: Array, name: str, n: int, jobs: list[TrainingJob]) -> Array:
+    """Weights of n rows, contiguous."""
+    return _weights(weights, name, n, "row", jobs)
 
 
 def _weights(weights: Array, name: str, n: int, of: str, jobs: list[TrainingJob]) -> Array:

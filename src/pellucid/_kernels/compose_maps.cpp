@@ -38,7 +38,7 @@ private:
     void advance(int32_t l, const uint8_t* pattern);
     bool update(int32_t l, const uint8_t* before, const uint8_t* now);
     void add(int32_t l, const double* const* rows, const double* h, int n);
-    void prepare_output();
+    bool pieces(const uint8_t* pattern);
     void output(const uint8_t* pattern, double* map);
     bool update_output(const uint8_t* before, const uint8_t* now, const double* last, double* map);
     void measure(ComposedLayer& layer);
@@ -46,8 +46,9 @@ private:
     const ComposeProblem p_;
     ComposedLayer* layers_ = nullptr;
     double* block_ = nullptr;
-    double* products_ = nullptr;   // units of the last layer x d_out (d + 1)
-    double* constants_ = nullptr;  // units of the last layer x d_out: the output's weights
+    double* outer_ = nullptr;     // d_out x stride of the last layer: the output's weights
+    double* factors_ = nullptr;   // slope and intercept of each unit of the last layer, stride each
+    double* weighted_ = nullptr;  // stride
     int output_updates_ = 0;
 };
 
@@ -92,8 +93,8 @@ bool Composition::set_up() {
         switches += layer.of->switches();
         doubles += layer.stride * (columns + 1 + (l == 0 ? 0 : layer.of->inputs));
     }
-    const int64_t last = layers_[p_.n_layers - 1].units;
-    doubles += last * p_.d_out * (columns + 1) + 4 * LANES;
+    const ComposedLayer& last = layers_[p_.n_layers - 1];
+    doubles += (p_.d_out + 3) * last.stride;
     const size_t bytes = (size_t(doubles) * sizeof(double) + 63) / 64 * 64;
     block_ = static_cast<double*>(std::aligned_alloc(64, bytes));
     if (!block_) return false;
@@ -110,11 +111,12 @@ bool Composition::set_up() {
             for (int64_t j = 0; j < layer.of->inputs; ++j)
                 layer.W[j * layer.stride + i] = layer.of->W[i * layer.of->inputs + j];
     }
-    products_ = next, next += last * p_.d_out * columns;
-    constants_ = next;
-    for (int64_t j = 0; j < last; ++j)
-        for (int64_t k = 0; k < p_.d_out; ++k)
-            constants_[j * p_.d_out + k] = p_.output_weight[k * last + j];
+    outer_ = next, next += p_.d_out * last.stride;
+    factors_ = next, next += 2 * last.stride;
+    weighted_ = next;
+    for (int64_t k = 0; k < p_.d_out; ++k)
+        std::memcpy(outer_ + k * last.stride, p_.output_weight + k * last.units,
+                    size_t(last.units) * sizeof(double));
     for (int64_t c = 0; c < columns; ++c)
         std::memcpy(layers_[0].z + c * layers_[0].stride, p_.first_map + c * layers_[0].units,
                     size_t(layers_[0].units) * sizeof(double));
@@ -216,82 +218,76 @@ bool Composition::update(int32_t l, const uint8_t* pattern_before, const uint8_t
     return true;
 }
 
+// The inner product of two vectors of whole lanes.
+inline double dot(const double* x, const double* y, int64_t n) {
+    double sums[LANES] = {};
+    for (int64_t i = 0; i < n; i += LANES)
+        for (int64_t lane = 0; lane < LANES; ++lane) sums[lane] += x[i + lane] * y[i + lane];
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+// The same where an inactive unit's infinity made it no number.
+inline double dot_of_active(const double* weights, const double* z, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i)
+        if (weights[i] != 0) sum += weights[i] * z[i];
+    return sum;
+}
+
 void Composition::measure(ComposedLayer& layer) {
     double largest = 0;
     for (int64_t c = 0; c <= p_.d; ++c) {
-        double sum = 0;
-        for (int64_t i = 0; i < layer.stride; ++i) {
-            const double z = layer.z[c * layer.stride + i];
-            sum += z * z;
-        }
+        const double* column = layer.z + c * layer.stride;
+        const double sum = dot(column, column, layer.stride);
         largest = sum > largest || sum != sum ? sum : largest;
     }
     layer.norm = __builtin_sqrt(largest);
 }
 
-void Composition::prepare_output() {
+// Slope and intercept of every unit of the last layer; true where an intercept is not 0.
+bool Composition::pieces(const uint8_t* pattern) {
     const ComposedLayer& last = layers_[p_.n_layers - 1];
-    const int64_t columns = p_.d + 1;
-    double* product = products_;
-    for (int64_t j = 0; j < last.units; ++j)
-        for (int64_t k = 0; k < p_.d_out; ++k)
-            for (int64_t c = 0; c < columns; ++c)
-                *product++ = constants_[j * p_.d_out + k] * last.z[c * last.stride + j];
-}
-
-template <int SIZE>  // 0: any
-inline void sum_active(const double* products, const uint64_t* words, int64_t n_words, int64_t size,
-                       double* map) {
-    double sum[SIZE > 0 ? SIZE : 1] = {};
-    const int64_t n = SIZE > 0 ? SIZE : size;
-    double* to = SIZE > 0 ? sum : map;
-    for (int64_t w = 0; w < n_words; ++w)
-        for (uint64_t active = words[w]; active; active &= active - 1) {
-            const double* product = products + (64 * w + __builtin_ctzll(active)) * n;
-            for (int64_t i = 0; i < n; ++i) to[i] += product[i];
+    const RegionLayer& of = *last.of;
+    double *slopes = factors_, *intercepts = factors_ + last.stride;
+    if (of.n_kinks == 1 && of.intercept[0] == 0 && of.intercept[1] == 0) {
+        for (int64_t j = 0; j < last.stride; j += LANES) {  // bits after the last unit meet weights 0
+            const int64_t bit = last.first + j, at = bit >> 3;
+            unsigned bits = at < p_.bytes ? pattern[at] : 0;
+            if (at + 1 < p_.bytes) bits |= unsigned(pattern[at + 1]) << 8;
+            bits >>= bit & 7;
+            for (int64_t lane = 0; lane < LANES; ++lane)
+                slopes[j + lane] = bits >> lane & 1 ? of.slope[1] : of.slope[0];
         }
-    if (SIZE > 0)
-        for (int64_t i = 0; i < n; ++i) map[i] += sum[i];
+        return false;
+    }
+    bool shifted = false;
+    for (int64_t j = 0; j < last.units; ++j) {
+        const int at = piece(last, pattern, j);
+        slopes[j] = of.slope[at];
+        intercepts[j] = of.intercept[at];
+        shifted |= intercepts[j] != 0;
+    }
+    return shifted;
 }
 
 void Composition::output(const uint8_t* pattern, double* map) {
     const ComposedLayer& last = layers_[p_.n_layers - 1];
-    const int64_t columns = p_.d + 1, size = p_.d_out * columns;
+    const int64_t columns = p_.d + 1, stride = last.stride;
+    const double *slopes = factors_, *intercepts = factors_ + stride;
+    const bool shifted = pieces(pattern);
     output_updates_ = 0;
-    for (int64_t i = 0; i < size; ++i) map[i] = 0;
-    const RegionLayer& of = *last.of;
-    if (of.n_kinks == 1 && of.slope[0] == 0 && of.slope[1] == 1 && of.intercept[0] == 0 &&
-        of.intercept[1] == 0) {
-        const int64_t batch = 64 * 64;
-        for (int64_t begin = 0; begin < last.units; begin += batch) {
-            const int64_t n = last.units - begin < batch ? last.units - begin : batch;
-            uint64_t words[65] = {};
-            const int64_t bit = last.first + begin, shift = bit & 7;
-            const int64_t bytes = (shift + n + 7) / 8;
-            std::memcpy(words, pattern + (bit >> 3), size_t(bytes));
-            const int64_t n_words = (n + 63) / 64;
-            for (int64_t w = 0; w < n_words && shift; ++w)
-                words[w] = words[w] >> shift | words[w + 1] << (64 - shift);
-            if (n & 63) words[n_words - 1] &= (uint64_t(1) << (n & 63)) - 1;
-            const double* products = products_ + begin * size;
-            if (size == 2) sum_active<2>(products, words, n_words, size, map);
-            else if (size == 3) sum_active<3>(products, words, n_words, size, map);
-            else if (size == 4) sum_active<4>(products, words, n_words, size, map);
-            else if (size == 6) sum_active<6>(products, words, n_words, size, map);
-            else sum_active<0>(products, words, n_words, size, map);
+    for (int64_t k = 0; k < p_.d_out; ++k) {
+        const double* w = outer_ + k * stride;
+        for (int64_t j = 0; j < stride; ++j) weighted_[j] = w[j] * slopes[j];
+        double* to = map + k * columns;
+        for (int64_t c = 0; c < columns; ++c) {
+            const double* z = last.z + c * stride;
+            to[c] = dot(weighted_, z, stride);
+            if (to[c] != to[c]) to[c] = dot_of_active(weighted_, z, stride);
         }
-    } else {
-        for (int64_t j = 0; j < last.units; ++j) {
-            const int at = piece(last, pattern, j);
-            const double slope = of.slope[at], intercept = of.intercept[at];
-            if (slope != 0)
-                for (int64_t i = 0; i < size; ++i) map[i] += slope * products_[j * size + i];
-            if (intercept != 0)
-                for (int64_t k = 0; k < p_.d_out; ++k)
-                    map[k * columns + p_.d] += intercept * constants_[j * p_.d_out + k];
-        }
+        if (shifted) to[p_.d] += dot(w, intercepts, stride);
+        to[p_.d] += p_.output_bias[k];
     }
-    for (int64_t k = 0; k < p_.d_out; ++k) map[k * columns + p_.d] += p_.output_bias[k];
 }
 
 // The output's map from that of the last region, where only a few units of the last layer flipped.
@@ -309,9 +305,12 @@ bool Composition::update_output(const uint8_t* before, const uint8_t* now, const
         const int p = piece(last, before, j), q = piece(last, now, j);
         const double slope = last.of->slope[q] - last.of->slope[p];
         const double intercept = last.of->intercept[q] - last.of->intercept[p];
-        for (int64_t i = 0; i < size; ++i) map[i] += slope * products_[j * size + i];
-        for (int64_t o = 0; o < p_.d_out; ++o)
-            map[o * columns + p_.d] += intercept * constants_[j * p_.d_out + o];
+        for (int64_t o = 0; o < p_.d_out; ++o) {
+            const double w = outer_[o * last.stride + j];
+            double* to = map + o * columns;
+            for (int64_t c = 0; c < columns; ++c) to[c] += slope * (w * last.z[c * last.stride + j]);
+            to[p_.d] += intercept * w;
+        }
     }
     return true;
 }
@@ -326,7 +325,6 @@ void Composition::run(double* maps, double* norms) {
             measure(layers_[l]);
         }
         double* map = maps + r * size;
-        if (r == 0 || changed < p_.n_layers - 1) prepare_output();
         if (changed < p_.n_layers - 1 || !update_output(before, now, map - size, map))
             output(now, map);
         for (int32_t l = 0; l < p_.n_layers; ++l) norms[r * p_.n_layers + l] = layers_[l].norm;

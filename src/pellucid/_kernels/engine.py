@@ -11,11 +11,19 @@ from .._errors import InvalidInput, MissingDependency, PellucidWarning
 from .._shapes import Array
 from . import binding
 from .binding import train_native
-from .checks import check_data, check_full_batch, check_job, check_threads, check_weights
+from .checks import (
+    check_data,
+    check_full_batch,
+    check_job,
+    check_row_weights,
+    check_threads,
+    check_weights,
+)
 from .jobs import (
     ReferenceFunctions,
     TrainingJob,
     TrainingResult,
+    ValidationRows,
     Weights,
     with_plain_numbers,
 )
@@ -53,6 +61,7 @@ def train_networks(
     y_validation: Array | None = None,
     sample_weight: Array | None = None,
     class_weight: Array | None = None,
+    validation_weight: Array | None = None,
     threads: int = 0,
     progress: Progress | None = None,
     engine: str | TrainOne = "auto",
@@ -69,7 +78,7 @@ def train_networks(
     where a network was not finished.
 
     ``sample_weight`` (n,) and ``class_weight`` (d_L,) make the training loss a weighted mean
-    (`weighting`); the validation loss takes the class weights alone.
+    (`weighting`); the validation loss takes the class weights and ``validation_weight``.
 
     ``engine``: "kernel" (compiled), "reference" (the NumPy twin, which needs ``functions``) or
     "auto" (the kernel where it is built, else the twin with one warning); or an object with a
@@ -89,11 +98,10 @@ def train_networks(
     X, y = check_data(X, y, jobs, "X", "y")
     for job in jobs:
         check_full_batch(job, len(X))
-    validation = _validation(X_validation, y_validation, jobs)
+    validation = _validation(X_validation, y_validation, validation_weight, jobs)
     if validation is None and any(job.patience for job in jobs):
         raise InvalidInput("patience needs validation rows, whose loss decides; there are none.")
-    held_out = None if validation is None else validation[1]
-    weights = check_weights(sample_weight, class_weight, y, held_out, jobs)
+    weights = check_weights(sample_weight, class_weight, y, validation, jobs)
     if callable(engine):
         return _train_in_turn(engine, X, y, jobs, validation, progress, weights)
     native = _choose(engine)
@@ -109,13 +117,18 @@ def train_networks(
 
 
 def _validation(
-    X: Array | None, y: Array | None, jobs: list[TrainingJob]
-) -> tuple[Array, Array] | None:
+    X: Array | None, y: Array | None, weight: Array | None, jobs: list[TrainingJob]
+) -> ValidationRows | None:
     if X is None and y is None:
+        if weight is not None:
+            raise InvalidInput("validation_weight needs validation rows; there are none.")
         return None
     if X is None or y is None:
         raise InvalidInput("validation rows need both X_validation and y_validation; got only one.")
-    return check_data(X, y, jobs, "X_validation", "y_validation")
+    X, y = check_data(X, y, jobs, "X_validation", "y_validation")
+    if weight is None:
+        return X, y
+    return X, y, check_row_weights(weight, "validation_weight", len(y), jobs)
 
 
 def _choose(engine: str) -> ModuleType | None:
@@ -150,7 +163,7 @@ def _train_in_turn(
     X: Array,
     y: Array,
     jobs: list[TrainingJob],
-    validation: tuple[Array, Array] | None,
+    validation: ValidationRows | None,
     progress: Progress | None,
     weights: Weights,
 ) -> list[TrainingResult]:

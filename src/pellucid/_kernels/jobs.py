@@ -93,6 +93,10 @@ class TrainingJob:
     state: TrainingState | None = None
 
 
+ValidationRows = tuple[Array, Array] | tuple[Array, Array, Array | None]
+"""Held-out inputs and their targets, and how much each row counts, unless all count alike."""
+
+
 @dataclass(frozen=True, eq=False)
 class Weights:
     """How much each training row (n,) and each class (d_L,) counts, or None for 1 each."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._shapes import Array, Float
 from .heads import takes_labels
-from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, Weights
+from .jobs import ReferenceFunctions, TrainingJob, TrainingResult, ValidationRows, Weights
 from .lbfgs import dot, lbfgs_step, status_at
 from .measure import norms, ratios, unit_shares
 from .model import Model, dropout_of, make_model
@@ -31,7 +31,7 @@ def train_reference(
     job: TrainingJob,
     functions: ReferenceFunctions,
     *,
-    validation: tuple[Array, Array] | None = None,
+    validation: ValidationRows | None = None,
     stopped: Callable[[], bool] = lambda: False,
     stepped: Callable[[], None] = lambda: None,
     weights: Weights = _NO_WEIGHTS,
@@ -45,7 +45,9 @@ def train_reference(
     weights = weights.in_type(dtype)
     as_targets = np.int64 if takes_labels(job.likelihood) else dtype
     if validation is not None:
-        validation = validation[0].astype(dtype), validation[1].astype(as_targets)
+        rows, held_out, *u = validation
+        u = u[0].astype(dtype) if u and u[0] is not None else None
+        validation = rows.astype(dtype), held_out.astype(as_targets), u
     trainer = _Trainer(
         X.astype(dtype),
         y.astype(as_targets),
@@ -68,7 +70,7 @@ def train_reference(
 class _Trainer:
     X: Float[Array, "n d_in"]
     y: Array
-    validation: tuple[Array, Array] | None
+    validation: ValidationRows | None
     weights: Array | None
     job: TrainingJob
     model: Model
@@ -83,7 +85,8 @@ class _Trainer:
         """Mean loss over the validation rows; nan without."""
         if self.validation is None:
             return float("nan")
-        return self.model.loss(self.run.parameters, *self.validation)
+        x, y, *weights = self.validation
+        return self.model.loss(self.run.parameters, x, y, *weights)
 
     def finite(self) -> bool:
         return bool(np.isfinite(self.run.parameters).all())

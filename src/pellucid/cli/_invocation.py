@@ -21,3 +21,8 @@ def as_diagnose() -> str:
         elif not word.startswith(("--out=", "--likelihood=")):
             kept.append(word)
     return shlex.join(["pellucid", "diagnose", *kept])
+
+
+def is_given(option: str) -> bool:
+    """Whether an option such as "--hidden" stands in the command."""
+    return any(word == option or word.startswith(f"{option}=") for word in ARGUMENTS.get())

@@ -19,6 +19,8 @@ from .convert import convert
 from .datasets import datasets
 from .diagnose import diagnose
 from .inspect import inspect
+from .playground import playground
+from .predict import predict
 from .quiz import quiz
 from .regions import regions
 from .reproduce import reproduce
@@ -44,13 +46,15 @@ VERBS = {
     diagnose: "Say what holds a network back, with the evidence.",
     verify: "Check a certificate or a proof again, in a fresh process.",
     compare: "Compare two recipes as a controlled experiment.",
-    train: "Train one network on a table and save it.",
+    train: "Train an estimator, or one network by a recipe, on a table and save it.",
+    predict: "Predict the target of new rows with a model that train saved.",
     sweep: "Train a grid of networks from a study file into a table.",
     regions: "Count, draw and write the linear regions of a network, exactly.",
     check_property: "Say whether a property of the outputs holds on boxes of inputs.",
     walkthrough: "Show one forward and backward pass of a network with every number.",
     inspect: "Show what a network of any kind is: layers, weights, units, regions.",
     convert: "Write a network in another format, and compare both.",
+    playground: "Open the page on which a network learns, or write it into a folder.",
     quiz: "Answer questions about networks, with generated numbers.",
     reproduce: "Compute the numbers and figures of the course chapters, and compare them.",
     datasets: "List the data sets, or write one to a file.",

@@ -3,49 +3,50 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
+from .._errors import InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..datasets import Table
-    from ..network import AffineGraph, Network
+    from ..network import AffineGraph, Loaded, Network
 
 
-def read_chain(
-    model: str, activation: str | None = None, name: str | None = None
-) -> tuple["Network", dict[str, str]]:
-    """The network of a file of any kind, and the texts that a file of our own keeps with it.
+def read_model(
+    model: str, **options: Any
+) -> tuple["Network | AffineGraph", dict[str, str], dict[str, str]]:
+    """The network of a file of any kind, the texts kept with it, and the softmax that was left off.
 
-    A network that is no chain of layers is refused.
+    The options are those of `load`; texts are kept by files of our own alone.
     """
-    from ..network import Network, load, read_metadata
+    from ..network import read
 
-    network = load(model, activation=activation, name=name)
-    if not isinstance(network, Network):
-        raise UnsupportedLayer(
-            f"{model} is no chain of layers but a graph ({network!r}), and this works on chains."
-        )
+    loaded = read(model, **options)
+    return loaded.network, about_of(model, loaded), dict(loaded.heads)
+
+
+def about_of(model: "str | Path", loaded: "Loaded") -> dict[str, str]:
+    """The texts that a file of our own keeps; "member" is the number of the network in it."""
+    from ..network.kept import texts_of
+
+    texts = texts_of(model)
+    return texts and texts | {"member": loaded.name.partition("networks.")[2] or "0"}
+
+
+def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
+    """As `read_model`; `UnsupportedLayer` where the network is no chain of layers."""
+    from ..network import Network
+
+    network, about, _ = read_model(model, **options)
+    if isinstance(network, Network):
+        return network, about
     try:
-        return network, read_metadata(model)
-    except InvalidFile:
-        return network, {}
-
-
-def names_in(
-    about: dict[str, str], network: "Network"
-) -> tuple[list[str] | None, list[str] | None]:
-    """What inputs and classes are called, where the file says so as those of `train` do."""
-    import json
-
-    found: list[list[str] | None] = []
-    for key, most in (("feature_names", network.d_in), ("classes", max(2, network.d_out))):
-        try:
-            value = json.loads(about.get(key, "null"))
-        except ValueError:
-            value = None
-        if not isinstance(value, list) or len(value) != most:
-            value = None
-        found.append(value and [str(name) for name in value])
-    return found[0], found[1]
+        return network.to_network(), about  # where no layer has to carry a value
+    except (InvalidInput, UnsupportedLayer):
+        raise UnsupportedLayer(
+            f"{model} is no chain of layers but a graph ({network!r}), whose values skip layers, "
+            "and this works on chains; pellucid inspect and pellucid regions take graphs."
+        ) from None
 
 
 def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
@@ -64,8 +65,13 @@ def rows_for(
 ) -> tuple[Sequence[str], Any]:
     """Names and values of the encoded, unscaled columns, as `train` gives them to the network.
 
-    `what` is what the user calls the table, and `about` the metadata of the network.
+    `what` is what the user calls the table, and `about` the metadata of the network. The network of
+    an estimator takes the columns as its preprocessing makes them.
     """
+    if about and "estimator" in about:
+        from ..estimators.saving import encoded_rows
+
+        return encoded_rows(about["estimator"], int(about["member"]), table)
     encoder = table.encoder(_training_rows(table, about or {}), standardize=False)
     if encoder.d != network.d_in:
         raise InvalidInput(

@@ -1,7 +1,7 @@
 """The options that `diagnose` and `train` share, and the recipe that they make."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -121,6 +121,19 @@ Threads = Annotated[
         show_default=False,
     ),
 ]
+
+
+def network_options(
+    activation: str | None, name: str | None, output: str | None, raw: bool, weights: Path | None
+) -> dict[str, Any]:
+    """The options of `load`, as `Network...` and `Raw` above have them."""
+    return {
+        "activation": activation,
+        "name": name,
+        "output": output,
+        "raw": raw,
+        "weights": weights,
+    }
 
 
 def recipe_from(

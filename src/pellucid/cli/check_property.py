@@ -33,6 +33,9 @@ def check_property(
     ],
     activation: o.NetworkActivation = None,
     name: o.NetworkName = None,
+    only_output: o.NetworkOutput = None,
+    raw: o.Raw = False,
+    weights: o.NetworkWeights = None,
     budget: Annotated[
         float, typer.Option(help="Seconds after which the answer is: undecided.")
     ] = 60.0,
@@ -75,7 +78,8 @@ def check_property(
         check_file(proof, model, asked="--proof", what="network")
         check_file(proof, str(property), asked="--proof", what="property")
     asked = read_vnnlib(property)
-    network = _network(model, activation, name)
+    options = o.network_options(activation, name, only_output, raw, weights)
+    network = _network(model, options)
     with progress_bar("boxes", quiet=json) as report:
         told = None if report is None else lambda stage, share: report(share, 1.0, stage)
         result = check(network, asked, budget=budget, seed=seed, progress=told)
@@ -88,11 +92,11 @@ def check_property(
     return FAILED if result.status in (fail_on or ()) else 0
 
 
-def _network(model: str, activation: str | None, name: str | None) -> Any:
+def _network(model: str, options: dict[str, Any]) -> Any:
     """The network whose outputs the property is about."""
     from ..network import read
 
-    loaded = read(model, activation=activation, name=name)
+    loaded = read(model, **options)
     for output, head in loaded.heads.items():
         raise UnsupportedLayer(
             f"{model} ends in a {head} ({output}), and properties are about outputs that are "
@@ -137,9 +141,14 @@ def _print(result: "PropertyResult", proof: Path | None) -> None:
         typer.echo(f"input   {_numbers(result.witness)}")
         typer.echo(f"output  {_numbers(result.output)}")
     else:
+        from ..properties.search import UNCHECKED
+
+        missing = "neither a proof nor an input that breaks it was found"
+        if result.how == UNCHECKED:
+            missing = "no time was left for the checker to accept the proof"
         typer.echo(
-            f"undecided: {boxes} were bounded in {result.seconds:.1f} s, and neither a proof nor "
-            "an input that breaks it was found; give a larger --budget."
+            f"undecided: {boxes} were bounded in {result.seconds:.1f} s, and {missing}; give a "
+            "larger --budget."
         )
     if proof is not None:
         told = "the proof is in " + visible_path(proof) if result.proof else "no proof was written"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._errors import InvalidInput
-from ._options import NetworkActivation, NetworkName, NetworkOutput, NetworkWeights, Raw
+from . import _options as o
 
 if TYPE_CHECKING:
     from ..network import Conversion
@@ -20,15 +20,16 @@ def convert(
         Path,
         typer.Argument(
             metavar="B",
-            help="The new file; its suffix chooses the format: .pellucid, .onnx, .pt, .npz, .nnet.",
+            help="The new file; its suffix chooses the format: .pellucid, .onnx, .pt, .keras, .h5, "
+            ".npz, .nnet.",
             show_default=False,
         ),
     ],
-    activation: NetworkActivation = None,
-    name: NetworkName = None,
-    output: NetworkOutput = None,
-    raw: Raw = False,
-    weights: NetworkWeights = None,
+    activation: o.NetworkActivation = None,
+    name: o.NetworkName = None,
+    only_output: o.NetworkOutput = None,
+    raw: o.Raw = False,
+    weights: o.NetworkWeights = None,
     force: Annotated[bool, typer.Option("--force", help="Replace B if it exists.")] = False,
 ) -> None:
     """Write a network in another format, and check that both files give the same outputs.
@@ -45,15 +46,8 @@ def convert(
     check_file(target)
     if target.exists() and not force:
         raise InvalidInput(f"{target} exists; choose another place, or replace it with --force.")
-    done = convert_file(
-        source,
-        target,
-        activation=activation,
-        name=name,
-        output=output,
-        raw=raw,
-        weights=weights,
-    )
+    options = o.network_options(activation, name, only_output, raw, weights)
+    done = convert_file(source, target, **options)
     for line in _lines(done):
         typer.echo(visible(line))
     typer.echo(visible_path(target))

@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import _options as o
 from ._domain import Asked
-from ._options import (
-    Drop,
-    NetworkActivation,
-    NetworkName,
-    NetworkOutput,
-    NetworkWeights,
-    Raw,
-    Target,
-)
 
 if TYPE_CHECKING:
     from ..diagnosis import InspectedLayer, Inspection
@@ -43,13 +35,13 @@ def inspect(
             show_default=False,
         ),
     ] = None,
-    target: Target = None,
-    drop: Drop = None,
-    activation: NetworkActivation = None,
-    name: NetworkName = None,
-    output: NetworkOutput = None,
-    raw: Raw = False,
-    weights: NetworkWeights = None,
+    target: o.Target = None,
+    drop: o.Drop = None,
+    activation: o.NetworkActivation = None,
+    name: o.NetworkName = None,
+    only_output: o.NetworkOutput = None,
+    raw: o.Raw = False,
+    weights: o.NetworkWeights = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show the layers, weights and units of a network, what was folded, and its range of validity.
@@ -62,8 +54,8 @@ def inspect(
     from ..diagnosis import inspect_network
     from ..network import read
 
-    loaded = read(model, activation=activation, name=name, output=output, raw=raw, weights=weights)
-    rows = None if data is None else _rows(loaded, data, target, drop)
+    loaded = read(model, **o.network_options(activation, name, only_output, raw, weights))
+    rows = None if data is None else _rows(model, loaded, data, target, drop)
     found = inspect_network(loaded, rows, _box(box, loaded.network.d_in))
     if json:
         _print_json(found)
@@ -78,10 +70,16 @@ def _box(words: list[str] | None, d_in: int) -> "Box | None":
     return domain if isinstance(domain, Box) else None
 
 
-def _rows(loaded: "Loaded", data: str, target: str | None, drop: list[str] | None) -> Any:
-    from ._model import rows_for, table_of
+def _rows(
+    model: Path, loaded: "Loaded", data: str, target: str | None, drop: list[str] | None
+) -> Any:
+    from ._model import about_of, rows_for, table_of
 
-    return rows_for(table_of(data, target, drop), loaded.network, None)[1]
+    about = about_of(model, loaded)
+    if target is None and Path(data).suffix:  # a file: its target may be the model's
+        target = about.get("target")
+    split = {key: about[key] for key in ("estimator", "member") if key in about}
+    return rows_for(table_of(data, target, drop), loaded.network, None, about=split)[1]
 
 
 def _print_json(found: "Inspection") -> None:

@@ -10,12 +10,12 @@ import typer
 from .._errors import InvalidInput
 from . import _options as o
 from ._domain import Asked
-from ._model import names_in, read_chain, rows_for, table_of
+from ._model import read_model, rows_for, table_of
 from ._region_files import Places
 from ._words import HERE
 
 if TYPE_CHECKING:
-    from ..network import Network
+    from ..network import AffineGraph, Network
     from ..regions import LinearRegions
 
 COLORS = ("pattern", "slope", "output", "class")
@@ -25,7 +25,7 @@ MOST_DRAWN = 2_000_000  # polygons in one picture
 def regions(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="A network that Pellucid saved.", show_default=False),
+        typer.Argument(metavar="MODEL", help="A network of any kind.", show_default=False),
     ],
     box: Annotated[
         list[str] | None,
@@ -125,6 +125,11 @@ def regions(
             show_default=False,
         ),
     ] = None,
+    activation: o.NetworkActivation = None,
+    name: o.NetworkName = None,
+    only_output: o.NetworkOutput = None,
+    raw: o.Raw = False,
+    weights: o.NetworkWeights = None,
 ) -> int:
     """Count, draw and write the linear regions of a network: exactly, none is sampled.
 
@@ -137,7 +142,8 @@ def regions(
     places = Places({name: path for name, path in files.items() if path is not None})
     _check_options(color, limit, seconds, threads)
     places.check(model, data, count)
-    work = _Work(model, asked, data, target, drop, color, output, boundary)
+    options = o.network_options(activation, name, only_output, raw, weights)
+    work = _Work(model, options, asked, data, target, drop, color, output, boundary)
     work.check(places)
     found, time = work.find(count, limit, seconds, threads)
     told = places.write(found, work.draw(found) if places.draws else None)
@@ -168,6 +174,7 @@ class _Work:
     def __init__(
         self,
         model: str,
+        options: dict[str, Any],
         asked: Asked,
         data: str | None,
         target: str | None,
@@ -176,9 +183,11 @@ class _Work:
         output: int | None,
         boundary: bool | None,
     ):
+        from ..network.kept import names_in
+
         self.model, self.asked = Path(model), asked
-        self.network: Network
-        self.network, about = read_chain(model)
+        self.network: Network | AffineGraph
+        self.network, about, self.heads = read_model(model, **options)
         self.names: Sequence[str] | None
         self.classes: Sequence[str] | None
         self.names, self.classes = names_in(about, self.network)
@@ -289,11 +298,9 @@ def _print(work: _Work, found: "LinearRegions", time: float) -> None:
 
     facts, paper = _facts(found, time), console()
     network, domain = work.network, work.domain
-    paper.print(
-        f"{visible_path(work.model)}: network {'-'.join(map(str, network.widths))}, "
-        f"{', '.join(dict.fromkeys(a.name for a in network.activations)) or 'linear'}; "
-        f"{visible(repr(domain))}"
-    )
+    paper.print(f"{visible_path(work.model)}: {_shape(network)}; {visible(repr(domain))}")
+    for name, head in work.heads.items():
+        paper.print(visible(f"left off: the {head} of {name}; outputs are logits"))
     size = {1: "length", 2: "area"}.get(domain.dimension, "volume")
     sure = "yes" if found.certified else f"no: {found.undecided:,} signs undecided"
     rows = [
@@ -312,6 +319,15 @@ def _print(work: _Work, found: "LinearRegions", time: float) -> None:
     print_table(
         paper, ("", ""), [(name, _cell(value)) for name, value in rows if value is not None]
     )
+
+
+def _shape(network: "Network | AffineGraph") -> str:
+    from ..network import Network
+
+    if not isinstance(network, Network):
+        return repr(network)
+    names = dict.fromkeys(sigma.name for sigma in network.activations)
+    return f"network {'-'.join(map(str, network.widths))}, {', '.join(names) or 'linear'}"
 
 
 def _cell(value: object) -> str:

@@ -38,6 +38,9 @@ def verify(
     ] = None,
     activation: o.NetworkActivation = None,
     name: o.NetworkName = None,
+    only_output: o.NetworkOutput = None,
+    raw: o.Raw = False,
+    weights: o.NetworkWeights = None,
 ) -> int:
     """Check a certificate of `pellucid diagnose` again, with other algorithms and from the data.
 
@@ -53,7 +56,8 @@ def verify(
 
     document = read_certificate(certificate)
     if document.get("format") == "pellucid property proof":
-        return _verify_proof(document, load(data, activation=activation, name=name), property)
+        options = o.network_options(activation, name, only_output, raw, weights)
+        return _verify_proof(document, load(data, **options), property)
     if property is not None:
         raise InvalidInput("--property goes with a proof of check-property, and this is none.")
     table = _table(document, data, certificate)

@@ -8,7 +8,7 @@ import typer
 
 from .._errors import InvalidInput
 from . import _options as o
-from ._model import names_in, read_chain, rows_for, table_of
+from ._model import read_chain, rows_for, table_of
 
 if TYPE_CHECKING:
     from ..network import Network
@@ -23,7 +23,7 @@ RATE = 0.01
 def walkthrough(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="A network that Pellucid saved.", show_default=False),
+        typer.Argument(metavar="MODEL", help="A network of any kind.", show_default=False),
     ],
     data: Annotated[
         str | None,
@@ -93,6 +93,11 @@ def walkthrough(
     json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON and nothing else.")
     ] = False,
+    activation: o.NetworkActivation = None,
+    name: o.NetworkName = None,
+    only_output: o.NetworkOutput = None,
+    raw: o.Raw = False,
+    weights: o.NetworkWeights = None,
 ) -> int:
     """Work one forward and one backward pass of a network, equation by equation, with its numbers.
 
@@ -102,7 +107,8 @@ def walkthrough(
         _check_out(out, data, model)
     if exact and step is not None:
         raise InvalidInput("--exact works a pass, and --step a step in floats; leave one out.")
-    example = _Example(*read_chain(model))
+    options = o.network_options(activation, name, only_output, raw, weights)
+    example = _Example(*read_chain(model, **options))
     if x is not None:
         if data is not None or row:
             raise InvalidInput("--x is an example itself; leave the table and --row out.")
@@ -145,6 +151,8 @@ class _Example:
     """The network, and the rows with targets that go through it."""
 
     def __init__(self, network: "Network", about: dict[str, str]):
+        from ..network.kept import names_in
+
         self.network = network
         self.about = about
         self.names: Sequence[str] | None

@@ -14,6 +14,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._shapes import Array, Float64
 from .column import Column, as_rows
+from .scaling import SCALINGS
 
 MAX_LEVELS = 50
 """Indicators of one categorical column at most; the rarest levels share the last one."""
@@ -62,15 +63,21 @@ class NumberEncoding:
 class LevelEncoding:
     """A categorical column: one 0/1 indicator for each of `levels`.
 
-    Two levels need one indicator, that of the second. Where the fitting rows had more than
-    `MAX_LEVELS` levels, all that are not in `levels` share the indicator "(other)"; otherwise a
-    level that the fitting rows did not have is 0 everywhere.
+    Two levels need one indicator, that of the second; `base` is the first, which is 0. Where the
+    fitting rows had more than `MAX_LEVELS` levels, all that are not in `levels` share the indicator
+    "(other)"; otherwise a level that the fitting rows did not have is 0 everywhere.
     """
 
     name: str
     levels: tuple[str, ...]
     has_other: bool
     marks_missing: bool
+    base: str | None = None
+
+    @property
+    def all_levels(self) -> tuple[str, ...]:
+        """Levels that are known by name."""
+        return self.levels if self.base is None else (self.base, *self.levels)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -130,11 +137,14 @@ class Encoder:
         return f"Encoder({len(self.encodings)} columns -> {self.d} inputs)"
 
 
-def fit_encoder(table: HasColumns, rows: Any = None, standardize: bool = True) -> Encoder:
+def fit_encoder(
+    table: HasColumns, rows: Any = None, standardize: bool = True, scaling: str = "standard"
+) -> Encoder:
     """An encoder that knows `rows` of the table (a mask or row numbers; None: all), and no others.
 
     Standardising takes the mean and the standard deviation (dividing by n) of the filled-in
-    values; a column without spread in these rows keeps scale 1.
+    values, or what else of `SCALINGS` is named; a column without spread in these rows keeps
+    scale 1.
     """
     if not table.columns:
         raise InvalidInput("the table has no column to encode; give it at least one feature.")
@@ -145,7 +155,7 @@ def fit_encoder(table: HasColumns, rows: Any = None, standardize: bool = True) -
     offset, scale = np.zeros(raw.shape[1]), np.ones(raw.shape[1])
     measured = np.array([m for encoding in encodings for m in encoding.is_measured])
     for j in np.flatnonzero(measured) if standardize else ():
-        offset[j], scale[j] = _mean(raw[:, j]), _spread(raw[:, j])
+        offset[j], scale[j] = SCALINGS[scaling](raw[:, j])
     return Encoder(encodings, offset, scale)
 
 
@@ -165,18 +175,8 @@ def _fit_levels(column: Column, marks_missing: bool) -> LevelEncoding:
     by_count = sorted(counts, key=lambda level: (-counts[level], level))
     has_other = len(by_count) > MAX_LEVELS
     levels = sorted(by_count[: MAX_LEVELS - 1] if has_other else by_count)
-    if len(levels) == 2:
-        levels = levels[1:]
-    return LevelEncoding(column.name, tuple(levels), has_other, marks_missing)
-
-
-def _mean(x: Float64[Array, " n"]) -> float:
-    return float(x[0] if np.ptp(x) == 0 else np.mean(x))
-
-
-def _spread(x: Float64[Array, " n"]) -> float:
-    spread = float(np.std(x)) if np.ptp(x) > 0 else 0.0
-    return spread if spread > 1e-100 else 1.0
+    base = levels.pop(0) if len(levels) == 2 else None
+    return LevelEncoding(column.name, tuple(levels), has_other, marks_missing, base)
 
 
 def _missing_name(encoding: NumberEncoding | LevelEncoding) -> tuple[str, ...]:

@@ -16,6 +16,10 @@ NUMBERS = (bool, int, float, np.number, np.bool_, Decimal)
 SCALARS = (*NUMBERS, str, dt.date, type(None))
 
 
+class WrongCell(InvalidTable):
+    """A cell that holds neither a number nor text nor a date: a list, an object."""
+
+
 def read_frame(frame: Any, origin: str = "the data frame") -> RawTable:
     """The columns of a data frame, with its own types; a column of mixed objects becomes text."""
     import narwhals as nw
@@ -58,14 +62,16 @@ def _series(column: Any, name: str, origin: str) -> Any:
     if dtype.is_numeric():
         return _numbers(column)
     if dtype == nw.Boolean:
-        return pl.Series(_plain(column), dtype=pl.Boolean)
+        return pl.Series(plain_values(column), dtype=pl.Boolean)
     if dtype in (nw.Date, nw.Datetime):
         return _dates(column, name, origin)
     if dtype == nw.Duration:
         return _numbers(column.dt.total_microseconds()) / MICROSECONDS
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return pl.Series([None if v is None else str(v) for v in _plain(column)], dtype=pl.String)
-    return _objects(_plain(column), name, origin)
+        return pl.Series(
+            [None if v is None else str(v) for v in plain_values(column)], dtype=pl.String
+        )
+    return column_of_objects(plain_values(column), name, origin)
 
 
 def _numbers(column: Any) -> Any:
@@ -78,7 +84,7 @@ def _numbers(column: Any) -> Any:
         Exception
     ):  # each kind of frame raises its own: nullable dtypes without pyarrow, decimals
         # item by item; what is no number even then comes out as float's own error
-        values = np.array([np.nan if v is None else float(v) for v in _plain(column)])
+        values = np.array([np.nan if v is None else float(v) for v in plain_values(column)])
     return pl.Series(np.asarray(values, dtype=np.float64), dtype=pl.Float64).fill_nan(None)
 
 
@@ -116,14 +122,14 @@ def _naive(value: Any) -> dt.datetime:
     return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
 
 
-def _objects(values: list, name: str, origin: str) -> Any:
+def column_of_objects(values: list, name: str, origin: str) -> Any:
     """A column of Python objects: booleans, numbers, dates, or else text."""
     import polars as pl
 
     known = [value for value in values if value is not None]
     for i, value in enumerate(values):
         if not isinstance(value, SCALARS):
-            raise InvalidTable(
+            raise WrongCell(
                 f"column {name!r} of {origin} holds a {type(value).__name__} in row {i} (counted "
                 "from 0); every cell needs one number, text or date: unpack it or drop the column."
             )
@@ -136,5 +142,6 @@ def _objects(values: list, name: str, origin: str) -> Any:
     return pl.Series([None if v is None else str(v) for v in values], dtype=pl.String)
 
 
-def _plain(column: Any) -> list:
+def plain_values(column: Any) -> list:
+    """The items of a column, None where one is missing."""
     return [None if is_missing(value) else value for value in column.to_list()]

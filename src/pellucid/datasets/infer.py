@@ -151,3 +151,69 @@ def _objects(text: Any) -> Array:
     values = np.empty(len(text), dtype=object)
     values[:] = text.to_list()
     return values
+
+
+def read_as(raw: RawTable, j: int, kind: str) -> Column:
+    """Column j of the raw table (already without missing markers) as of a known kind.
+
+    `InvalidTable` names the first cell that is not of that kind. Numbers that stand for levels are
+    written without trailing zeros, so that 3, 3.0 and "3" are one level.
+    """
+    import polars as pl
+
+    name, series = raw.names[j], raw.series[j]
+    if kind == "categorical":
+        return Column(name, kind, _levels(series))
+    if kind == "date":
+        dates = parse_dates(raw, name, series) if series.dtype == pl.String else series
+        if dates is None:  # no text that looks like a date
+            dates = pl.Series(name, [None] * len(series), dtype=pl.Datetime("us"))
+        _refuse_others(raw, name, series, dates, "dates")
+        return _days(name, dates).column
+    if kind == "boolean" and series.dtype == pl.String:
+        lower = series.str.to_lowercase()
+        truth = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+        numbers = lower.replace_strict(truth, default=None, return_dtype=pl.Float64)
+    elif series.dtype == pl.Datetime:
+        numbers = pl.Series(name, [None] * len(series), dtype=pl.Float64)
+    else:
+        numbers = series.cast(pl.Float64, strict=False).fill_nan(None)
+    if kind == "boolean":
+        numbers = numbers.set(~numbers.is_in([0.0, 1.0]).fill_null(True), None)
+    _refuse_others(raw, name, series, numbers, "numbers" if kind == "numeric" else "true or false")
+    return Column(name, kind, _numeric(raw, name, numbers).column.values)
+
+
+def _levels(series: Any) -> Array:
+    """Each cell as the text of a level, None where it is missing."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        return _objects(series)
+    if series.dtype == pl.Boolean:
+        values = [None if v is None else str(v) for v in series.to_list()]
+    elif series.dtype == pl.Datetime:
+        values = [None if v is None else v.isoformat(" ") for v in series.to_list()]
+    else:
+        values = [level_text(v) for v in series.fill_nan(None).to_list()]
+    return _objects(pl.Series(values, dtype=pl.String))
+
+
+def level_text(value: Any) -> str | None:
+    """The text of a level: "3" for 3 and 3.0."""
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        number = float(value)
+        return str(int(number)) if number == round(number) else repr(number)
+    return None if value is None else str(value)
+
+
+def _refuse_others(raw: RawTable, name: str, series: Any, read: Any, expected: str) -> None:
+    """Cells that hold something and could not be read as what is expected."""
+    stray = series.is_not_null() & read.is_null()
+    if stray.any():
+        i = int(stray.arg_max())
+        raise InvalidTable(
+            f"column {name!r} of {raw.origin} has {_cut(str(series[i]))} in {raw.where(i)}; it "
+            f"held {expected} in the rows of the fit, and needs them here: correct the cell or "
+            "leave it empty."
+        )

@@ -17,10 +17,17 @@ def held_out_rows(table: Table, share: float = 0.25, seed: Integer = 0) -> Bool[
         raise InvalidInput(f"share is {share}; the held-out share lies between 0 and 1.")
     if seed < 0:
         raise InvalidInput(f"seed is {seed}; it is a whole number, 0 or more.")
-    n = table.n_rows
+    labels = None if table.classes is None else np.asarray(table.y, np.int64)
+    return hold_out(labels, table.n_rows, share, seed)
+
+
+def hold_out(
+    labels: Int[Array, " n"] | None, n: int, share: float, seed: Integer
+) -> Bool[Array, " n"]:
+    """The same for n rows with these labels, or without."""
     if n < 2:
         raise InvalidInput(f"the table has {n} row; holding some out needs at least 2.")
-    groups = np.zeros(n, np.int64) if table.classes is None else np.asarray(table.y, np.int64)
+    groups = np.zeros(n, np.int64) if labels is None else labels
     total = min(max(round(share * n), 1), n - 1)
     counts = _allot(np.bincount(groups), total)
     order = np.random.default_rng(seed).permutation(n)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._errors import InvalidInput
+from .._errors import InvalidInput, UnsupportedLayer
 from .._shapes import Array, Float64
 from ..network import Activation, AffineGraph, Loaded, Network
 from ..regions import Box, linear_regions
@@ -15,6 +15,7 @@ from .inspect import health_of
 from .verdict import UnitHealth
 
 MOST_INPUTS, MOST_UNITS = 2, 24  # one of them suffices for regions to be counted
+MOST_DIMENSIONS = 15  # in which regions are listed
 MOST_REGIONS = 50_000
 EPSILON = float(np.finfo(np.float64).eps)
 RANGES = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "softsign": (-1.0, 1.0)}
@@ -313,8 +314,12 @@ def _count(
 ) -> tuple[int | None, bool]:
     """The number of activation regions where that is affordable, and whether it is complete."""
     n_units = sum(len(layer.bias) for layer in layers[:-1])
-    affordable = network.d_in <= MOST_INPUTS or n_units <= MOST_UNITS
+    few_units = n_units <= MOST_UNITS and network.d_in <= MOST_DIMENSIONS
+    affordable = network.d_in <= MOST_INPUTS or few_units
     if not affordable or not all(layer.activation.is_piecewise_linear for layer in layers):
         return None, True
-    found = linear_regions(network, box, count_only=True, limit=MOST_REGIONS)
+    try:
+        found = linear_regions(network, box, count_only=True, limit=MOST_REGIONS)
+    except UnsupportedLayer:  # a graph that no chain of layers carries
+        return None, True
     return found.n_activation_regions, found.complete

@@ -10,14 +10,14 @@ from .activations import (
     text_of,
 )
 from .converting import Conversion, convert
-from .files import load, read, read_metadata, save
+from .files import load, read, read_metadata, read_networks, save
 from .formats.loaded import Loaded
 from .formats.table import FORMATS, Format
 from .graph import AffineGraph, GraphPass, Node
 from .initialization import SCHEMES, Scheme, initialize
 from .network import Layer, Network
 from .passes import BackwardPass, ForwardPass
-from .serialization import from_bytes, to_bytes
+from .serialization import from_bytes, networks_from_bytes, to_bytes
 
 __all__ = [
     "ACTIVATIONS",
@@ -43,8 +43,10 @@ __all__ = [
     "from_bytes",
     "initialize",
     "load",
+    "networks_from_bytes",
     "read",
     "read_metadata",
+    "read_networks",
     "save",
     "text_of",
     "to_bytes",

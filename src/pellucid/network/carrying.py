@@ -8,6 +8,7 @@ numbers, of which the first is the bias and the others are weights of units that
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,23 +17,38 @@ from numpy.typing import ArrayLike
 from .._errors import InvalidInput, UnsupportedLayer
 from .._shapes import Array, Float64
 from .activations import Activation
-from .graph import MOST_ENTRIES, AffineGraph, Matrix, Node, dense
+from .graph import MOST_ENTRIES, AffineGraph, Matrix, Node, as_chain, check_dense, dense
 from .network import Network
 
 IDENTITY = Activation("identity")
 
 
-def carried_chain(
+@dataclass(frozen=True)
+class Carried:
+    """A graph as a chain of layers, and where its own units are.
+
+    `units[l]` has (node, first unit) for every node that layer l computes; all other units of the
+    layer carry values.
+    """
+
+    network: Network
+    units: tuple[tuple[tuple[int, int], ...], ...]
+
+
+def carried(
     graph: AffineGraph, low: ArrayLike | None = None, high: ArrayLike | None = None
-) -> Network:
+) -> Carried:
     """The graph as a chain, exact on the box; see `AffineGraph.to_network`."""
+    check_dense(graph.nodes)
+    if graph.is_chain:
+        return Carried(as_chain(graph), tuple(((i, 0),) for i in range(len(graph.nodes))))
     box = None if low is None and high is None else _box(graph, low, high)
     builder = _Builder(graph, _bounds(graph, *box) if box is not None else None)
     waiting = dict(enumerate(graph.nodes, start=len(graph.inputs)))
     while not builder.try_to_finish(waiting):
         group = _next_group(waiting, builder.slots)
         builder.add_layer({k: waiting.pop(k) for k in group}, waiting)
-    return builder.network()
+    return Carried(builder.network(), tuple(builder.units))
 
 
 def _box(graph: AffineGraph, low: ArrayLike | None, high: ArrayLike | None) -> tuple[Array, Array]:
@@ -160,6 +176,7 @@ class _Builder:
     bounds: list[tuple[float, float]] | None
     layers: list[_Layer] = field(default_factory=list)
     slots: dict[int, _Slot] = field(default_factory=dict)
+    units: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
     output_activation: Activation = IDENTITY
 
     def __post_init__(self):
@@ -188,7 +205,14 @@ class _Builder:
         ]
         self._append(rows, sigma)
         self.output_activation = sigma
+        starts = np.cumsum([0, *(len(bias) for _, bias in rows)]).tolist()
+        nodes = zip(outputs, starts, strict=False)
+        self.units.append(self._nodes((k, start) for k, start in nodes if k in waiting))
         return True
+
+    def _nodes(self, places: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """Numbers of nodes instead of numbers of values."""
+        return tuple((k - len(self.graph.inputs), start) for k, start in places)
 
     def add_layer(self, nodes: dict[int, Node], waiting: dict[int, Node]) -> None:
         """A layer of these nodes, and of all values that are still to be read."""
@@ -201,6 +225,7 @@ class _Builder:
         for k, node in nodes.items():
             slots[k] = _Slot(start, node.width)
             start += node.width
+        self.units.append(self._nodes((k, slot.start) for k, slot in slots.items()))
         for value in carried:
             size = self.slots[value].size
             scale, shift = self._passage(sigma, value)

@@ -16,7 +16,14 @@ from .formats.loaded import Loaded, Options
 from .formats.table import for_writing, recognised
 from .graph import AffineGraph
 from .network import Network
-from .serialization import OPENING, Header, header_length, read_header, to_bytes
+from .serialization import (
+    OPENING,
+    Header,
+    header_length,
+    networks_from_bytes,
+    read_header,
+    to_bytes,
+)
 
 
 def save(
@@ -26,8 +33,9 @@ def save(
 ) -> None:
     """Write the network to a file: whole, or not at all.
 
-    The suffix of `path` chooses the format: `.onnx`, `.pt` (a state dict), `.keras`, `.nnet`,
-    `.npz`, or Pellucid's own (a safetensors file) for `.pellucid`, `.safetensors` and any other.
+    The suffix of `path` chooses the format: `.onnx`, `.pt` (a state dict), `.keras`, `.h5`,
+    `.nnet`, `.npz`, or Pellucid's own (a safetensors file) for `.pellucid`, `.safetensors` and any
+    other.
     `metadata` are texts to keep with it, in our own format alone. The bytes go to a temporary file
     in the same folder, which then takes the name `path`; a crash leaves the old or the new file.
 
@@ -148,6 +156,14 @@ def naming(path: Path) -> Iterator[None]:
         raise InvalidFile(f"cannot read a network from {path}: {reason.lower()}.") from None
     except MemoryError:
         raise InvalidFile(f"{path} holds a network that does not fit into memory.") from None
+    except _UNFORESEEN as error:
+        raise InvalidFile(
+            f"cannot read a network from {path}: it is damaged in a way that its reader did not "
+            f"foresee ({type(error).__name__})."
+        ) from error
+
+
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def read_metadata(path_or_bytes: Any) -> dict[str, str]:
@@ -165,6 +181,17 @@ def read_metadata(path_or_bytes: Any) -> dict[str, str]:
         f"got a {type(path_or_bytes).__name__}; read_metadata takes the path of a file, or its "
         "bytes."
     )
+
+
+def read_networks(path: str | os.PathLike[str]) -> tuple[Network, ...]:
+    """All networks of one of our own files: one, or the members of an ensemble.
+
+    `InvalidFile` is raised for a missing, damaged or foreign file.
+    """
+    path = Path(path)
+    with naming(path):
+        _read(path)  # turns away what is no file of ours, unread
+        return networks_from_bytes(path.read_bytes())
 
 
 def _read(path: Path) -> Header:

@@ -225,15 +225,13 @@ class AffineGraph:
         `UnsupportedLayer` is raised where a value must pass a smooth activation, `InvalidInput`
         where values are carried and no box is given.
         """
-        _check_dense(self.nodes)
-        if self.is_chain:
-            return _as_chain(self)
-        from .carrying import carried_chain  # it imports this module
+        from .carrying import carried  # it imports this module
 
-        return carried_chain(self, low, high)
+        return carried(self, low, high).network
 
 
-def _as_chain(graph: AffineGraph) -> Network:
+def as_chain(graph: AffineGraph) -> Network:
+    """A graph that is a chain, layer for layer."""
     sigmas = [node.activation for node in graph.nodes]
     return Network(
         [dense(node.terms[0][1]) for node in graph.nodes],
@@ -248,7 +246,8 @@ def dense(W: Matrix) -> Array:
     return W if isinstance(W, np.ndarray) else W.toarray()
 
 
-def _check_dense(nodes: Sequence[Node]) -> None:
+def check_dense(nodes: Sequence[Node]) -> None:
+    """`UnsupportedLayer` where a sparse matrix is too large to be a dense layer."""
     for i, node in enumerate(nodes):
         for _, W in node.terms:
             if W.shape[0] * W.shape[1] > MOST_ENTRIES:

@@ -2,14 +2,15 @@
 
 The layout is that of safetensors: eight bytes with the length of the header, a JSON header, the
 arrays. The header's `__metadata__` holds "format" ("pellucid"), "version" and "network" (JSON:
-activations and their parameters); any other text may stand beside them. Reading follows no pointer
+activations and their parameters); any other text may stand beside them. A file of version 2 holds
+several networks, one after the other, and a list of their descriptions. Reading follows no pointer
 and runs no code: the header is checked against the length of the file before an array is made.
 """
 
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,28 +21,41 @@ from .._shapes import Array
 from .activations import Activation
 from .network import Network
 
-FORMAT, VERSION = "pellucid", "1"
+FORMAT, VERSION, SEVERAL = "pellucid", "1", "2"
 LONGEST_HEADER = 16 * 2**20  # bytes; the header of a thousand layers has 200,000
 RESERVED = ("format", "version", "network")
 OPENING = 64  # bytes that tell a file of ours: the length, and the start of the header
 DTYPES = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
 
 
-def to_bytes(network: Network, metadata: Mapping[str, str] | None = None) -> bytes:
+def to_bytes(
+    network: Network,
+    metadata: Mapping[str, str] | None = None,
+    others: Sequence[Network] = (),
+) -> bytes:
     """The network as the content of a file; `metadata` are texts to keep with it.
 
-    Equal networks give equal bytes.
+    `others` are further networks of the same dtype. Equal networks give equal bytes.
     """
     metadata = dict(metadata or {})
     _check_metadata(metadata)
-    names, arrays = _names(len(network.weights)), _arrays(network)
+    networks = (network, *others)
+    names, arrays = _all_names([len(one.weights) for one in networks]), []
+    for one in networks:
+        arrays += _arrays(one)
     entries, start = {}, 0
     for name, array in zip(names, arrays, strict=True):
         code = next(code for code, dtype in DTYPES.items() if dtype == array.dtype)
         stop = start + array.nbytes
         entries[name] = {"dtype": code, "shape": array.shape, "data_offsets": [start, stop]}
         start = stop
-    about = {"format": FORMAT, "version": VERSION, "network": _describe(network), **metadata}
+    described = [_description(one) for one in networks]
+    about = {
+        "format": FORMAT,
+        "version": SEVERAL if others else VERSION,
+        "network": json.dumps(described if others else described[0]),
+        **metadata,
+    }
     header = json.dumps({"__metadata__": about, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # the arrays start at a multiple of eight
     return b"".join((struct.pack("<Q", len(header)), header, *(a.tobytes() for a in arrays)))
@@ -49,8 +63,17 @@ def to_bytes(network: Network, metadata: Mapping[str, str] | None = None) -> byt
 
 def from_bytes(data: bytes) -> Network:
     """The network that `to_bytes` wrote; `InvalidFile` says what is wrong with other bytes."""
+    first, *others = networks_from_bytes(data)
+    if others:
+        raise InvalidFile(f"it holds {len(others) + 1} networks: networks_from_bytes reads them.")
+    return first
+
+
+def networks_from_bytes(data: bytes) -> tuple[Network, ...]:
+    """All networks of a file, which is one but in a file of version 2."""
     header = read_header(data[:OPENING], data[8:], len(data))
-    return build(layout(header, len(data)), data[header.start :])
+    places = layouts(header, len(data))
+    return build_all(places, data[header.start :])
 
 
 @dataclass(frozen=True)
@@ -111,20 +134,21 @@ def read_header(opening: bytes, rest: bytes, file_size: int) -> Header:
         raise InvalidFile(
             "it is a safetensors file of another program: build a Network from its arrays."
         )
-    if about.get("version") != VERSION:
+    if about.get("version") not in (VERSION, SEVERAL):
         raise InvalidFile(
             f"it is a pellucid file of version {about.get('version')!r:.20}, and this pellucid "
-            f"reads version {VERSION}: update pellucid."
+            f"reads version {VERSION} and {SEVERAL}: update pellucid."
         )
     if not all(isinstance(text, str) for text in about.values()):
         raise InvalidFile("its metadata are damaged.")
     return Header(about, header, 8 + length)
 
 
-def layout(header: Header, file_size: int) -> Layout:
-    """Where the arrays lie; they must fill the file to its last byte."""
-    activations, output_activation = _read_activations(header.about)
-    names = _names(len(activations) + 1)
+def layouts(header: Header, file_size: int) -> list[Layout]:
+    """Where the arrays of each network lie; they must fill the file to its last byte."""
+    described = _read_descriptions(header.about)
+    counts = [len(activations) + 1 for activations, _ in described]
+    names = _all_names(counts)
     if list(header.entries) != names:
         raise InvalidFile("its arrays are not those of the layers that its header describes.")
     places, end = [], 0
@@ -140,7 +164,16 @@ def layout(header: Header, file_size: int) -> Layout:
         )
     if len({place.dtype for place in places}) > 1:
         raise InvalidFile("its arrays mix float32 and float64.")
-    return Layout(tuple(places), activations, output_activation)
+    ends = np.cumsum([2 * count for count in counts]).tolist()
+    return [
+        Layout(tuple(places[end - 2 * count : end]), *one)
+        for one, count, end in zip(described, counts, ends, strict=True)
+    ]
+
+
+def build_all(places: list[Layout], data: bytes) -> tuple[Network, ...]:
+    """All networks, from the bytes behind the header."""
+    return tuple(build(one, data) for one in places)
 
 
 def build(layout: Layout, data: bytes) -> Network:
@@ -171,25 +204,38 @@ def _read_entry(name: str, entry: Any, start: int) -> Place:
     return Place(dtype, tuple(shape), start, stop)
 
 
-def _read_activations(about: dict[str, str]) -> tuple[list[Activation], Activation]:
+def _read_descriptions(about: dict[str, str]) -> list[tuple[list[Activation], Activation]]:
+    """The activations of each network."""
     try:
-        network = json.loads(about["network"])
-        hidden = [Activation(name, parameters) for name, parameters in network["activations"]]
-        return hidden, Activation(*network["output_activation"])
+        found = json.loads(about["network"])
+        several = found if about["version"] == SEVERAL else [found]
+        if not isinstance(several, list) or not several:
+            raise ValueError("no list")
+        return [
+            (
+                [Activation(name, parameters) for name, parameters in one["activations"]],
+                Activation(*one["output_activation"]),
+            )
+            for one in several
+        ]
     except (PellucidError, ValueError, TypeError, KeyError, RecursionError, AttributeError):
         raise InvalidFile("the description of its activations is damaged.") from None
 
 
-def _describe(network: Network) -> str:
+def _description(network: Network) -> dict[str, Any]:
     hidden = [[sigma.name, sigma.parameters] for sigma in network.activations]
     output = network.output_activation
-    return json.dumps(
-        {"activations": hidden, "output_activation": [output.name, output.parameters]}
-    )
+    return {"activations": hidden, "output_activation": [output.name, output.parameters]}
 
 
-def _names(n_layers: int) -> list[str]:
-    return [f"layers.{i}.{part}" for i in range(n_layers) for part in ("weight", "bias")]
+def _all_names(n_layers: list[int]) -> list[str]:
+    """Names of all arrays; where there are several networks, their numbers stand before."""
+    return [
+        (f"networks.{k}." if len(n_layers) > 1 else "") + f"layers.{i}.{part}"
+        for k, n in enumerate(n_layers)
+        for i in range(n)
+        for part in ("weight", "bias")
+    ]
 
 
 def _arrays(network: Network) -> list[Array]:

@@ -11,6 +11,7 @@ from ._layers import layer_history
 from ._linear_regions import linear_regions
 from ._panels import function_panels, region_panels
 from ._rates import interpolants, measured, pieces_by_depth
+from ._reliability import reliability
 from ._rows import gaps, seeds_by_width
 from ._save import save, to_svg
 from ._unit_activity import unit_activity
@@ -33,6 +34,7 @@ __all__ = [
     "measured",
     "pieces_by_depth",
     "region_panels",
+    "reliability",
     "save",
     "seeds_by_width",
     "to_svg",

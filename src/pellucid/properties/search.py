@@ -30,6 +30,8 @@ INFLUENCE = 0.5
 SMALLEST = 1e-7
 """What a bound must exceed, relative to the largest number of its condition: rounding is less."""
 
+UNCHECKED = "a proof that was not checked in time"
+
 Progress = Callable[[str, float], object]
 
 
@@ -39,7 +41,8 @@ class PropertyResult:
 
     `status` is "holds" (the checker has accepted the proof), "violated" (`witness` breaks it, in
     exact arithmetic) or "undecided". `how` says what decided: a point, intervals, linear
-    relaxation, or splitting. `n_boxes` were bounded, in `seconds`. `proof` is the document that
+    relaxation, or splitting; or "a proof that was not checked in time". `n_boxes` were bounded, in
+    `seconds`. `proof` is the document that
     `check_proof` reads.
     """
 
@@ -75,7 +78,7 @@ def check_property(
     property
         What must not happen, such as `read_vnnlib` gives it.
     budget
-        Seconds after which the answer is "undecided".
+        Seconds after which the answer is "undecided", with the check of a proof among them.
     seed
         Of the random inputs.
     progress
@@ -134,7 +137,7 @@ def _chain(network: Network | AffineGraph, property: Property) -> Network:
     return network.astype("float64")
 
 
-Found = tuple[str, str, Array | None, dict[str, Any]]
+Found = tuple[str, str, Array | None, dict[str, Any] | None]
 
 
 @dataclass
@@ -217,13 +220,20 @@ class _Search:
         self.n_boxes = 0
         self.groups = _groups(property)
 
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.end - time.monotonic()
+
     # ---- points
 
     def point(self, seed: int) -> Found | None:
-        """A random input, or one downhill from it, that breaks the property."""
+        """A random input, or one downhill from it, that breaks the property.
+
+        Half of them lie on faces of the box, where networks are often extreme.
+        """
         rng = np.random.default_rng(seed)
         for group in self.groups:
-            share = rng.random((STARTS, len(group.low)))
+            share = _shares(rng, len(group.low))
             x = np.clip(group.low * (1 - share) + group.high * share, group.low, group.high)
             found = self.broken(group, x) or self._downhill(group, x, group.low, group.high, BEST)
             if found is not None:
@@ -266,7 +276,7 @@ class _Search:
         """The first of the points that breaks a case, where the checker agrees."""
         for i in np.flatnonzero(group.broken(self.network(points)))[:3]:
             document = proof_of_witness(self.network, self.property, points[i])
-            if check_proof(document, self.given).accepted:
+            if check_proof(document, self.given, self.left()).accepted:
                 return "violated", "a point", points[i], document
         return None
 
@@ -290,9 +300,10 @@ class _Search:
         parts = [(g.cases, t.in_order()) for g, t in zip(self.groups, trees, strict=True)]
         document = proof_of_boxes(self.network, self.property, parts)
         self.report("checking the proof", 1.0)
-        if check_proof(document, self.given).accepted:
+        answer = check_proof(document, self.given, self.left())
+        if answer.accepted:
             return "holds", how, None, document
-        return None
+        return ("undecided", UNCHECKED, None, None) if answer.is_out_of_time else None
 
     def _by_intervals(self, group: _Group) -> bool:
         self.n_boxes += 1
@@ -347,6 +358,14 @@ class _Search:
         return self.broken(group, corners) or self._downhill(
             group, middles, boxes.low, boxes.high, len(middles)
         )
+
+
+def _shares(rng: np.random.Generator, d_in: int) -> Float64[Array, "n d_in"]:
+    """Random points of the unit box: the first half inside, the others on faces and corners."""
+    inside = rng.random((STARTS, d_in))
+    side = rng.integers(0, 3, (STARTS, d_in))  # low, high, or anywhere between
+    side[: STARTS // 2] = 2
+    return np.where(side == 2, inside, side)
 
 
 @dataclass(frozen=True)

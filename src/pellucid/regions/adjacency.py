@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._kernels.subdivision import regions_module
 from .._shapes import Array, Int
 from .exact import ExactMaps
 from .maps import U, switch_maps, switch_rounding
@@ -26,23 +27,32 @@ if TYPE_CHECKING:
 
 def adjacent_pairs(regions: "LinearRegions") -> Int[Array, "pairs 2"]:
     """Pairs (i < j) of regions that share a facet."""
-    return owner_of_facets(regions)[facet_pairs(regions)]
+    return _paired(regions)[1]
 
 
 def facet_pairs(regions: "LinearRegions") -> Int[Array, "pairs 2"]:
     """Rows of `facets` that are one facet, seen from its two regions; in the order of regions."""
+    return _paired(regions)[0]
+
+
+def _paired(regions: "LinearRegions") -> tuple[Array, Array]:
+    """Pairs of rows of `facets`, and the regions that each joins."""
     packed, facets = regions._get("packed_patterns"), regions._get("facets")
+    pairs, of, alone = _by_single_flip(packed, facets, regions._get("facet_offsets"))
+    if not len(alone) or len(packed) < 2:
+        return pairs, of
     owner = owner_of_facets(regions)
-    inner = np.flatnonzero(facets >= 0)
-    s, of = facets[inner], owner[inner]
-    found, alone = _by_single_flip(packed, s, of, regions.n_switches)
-    if len(alone) and regions.n_activation_regions > 1:
-        others = alone[_by_many_flips(regions, packed, s[alone], of[alone])]
-        found = np.concatenate([found, others])
-    found = np.where((of[found[:, 0]] > of[found[:, 1]])[:, None], found[:, ::-1], found)
-    pairs = inner[found]
-    order = np.argsort(owner[pairs[:, 0]] * len(packed) + owner[pairs[:, 1]])
-    return pairs[order]
+    others = alone[_by_many_flips(regions, packed, facets[alone], owner[alone])]
+    return _in_order(np.concatenate([pairs, others]), owner)
+
+
+def _in_order(pairs: Array, owner: Array) -> tuple[Array, Array]:
+    """Pairs of facets by their regions, that of the lower number first, and these regions."""
+    of = owner[pairs]
+    pairs = np.where((of[:, 0] > of[:, 1])[:, None], pairs[:, ::-1], pairs)
+    of.sort(axis=1)
+    order = np.lexsort(of.T[::-1])
+    return pairs[order], of[order]
 
 
 def owner_of_facets(regions: "LinearRegions") -> Int[Array, " facets"]:
@@ -51,24 +61,39 @@ def owner_of_facets(regions: "LinearRegions") -> Int[Array, " facets"]:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
-def _by_single_flip(packed: Array, s: Array, owner: Array, n_switches: int) -> tuple[Array, Array]:
-    """Pairs of facets found by hashing, each checked bit for bit, and those without a partner."""
+def _by_single_flip(packed: Array, facets: Array, offsets: Array) -> tuple[Array, Array, Array]:
+    """Pairs of facets whose regions differ in their switch alone, these regions, what is left."""
+    module = regions_module()
+    if module is None:
+        return pair_facets(packed, facets, offsets)
+    pairs, of, alone = module.pair_facets(
+        *(np.ascontiguousarray(packed), np.asarray(offsets, np.int64)),
+        np.ascontiguousarray(facets, np.int32),
+    )
+    return pairs.view(np.int64), of.view(np.int64), alone.view(np.int64)
+
+
+def pair_facets(packed: Array, facets: Array, offsets: Array) -> tuple[Array, Array, Array]:
+    """The twin of the compiled `pair_facets`: by hashing, each checked bit for bit."""
+    inner = np.flatnonzero(facets >= 0)
+    owner = np.repeat(np.arange(len(packed)), np.diff(offsets))
+    s, of = facets[inner], owner[inner]
     rng = np.random.default_rng(0)
-    key = rng.integers(1, 2**63, n_switches, dtype=np.uint64)
+    key = rng.integers(1, 2**63, 8 * packed.shape[1], dtype=np.uint64)
     hashes = hash_patterns(packed, key)
-    bit = (packed[owner, s >> 3] >> (s & 7).astype(np.uint8)) & 1
-    cleared = hashes[owner] ^ (key * np.uint64(0x9E3779B97F4A7C15))[s]
+    bit = (packed[of, s >> 3] >> (s & 7).astype(np.uint8)) & 1
+    cleared = hashes[of] ^ (key * np.uint64(0x9E3779B97F4A7C15))[s]
     cleared ^= np.where(bit, key[s], np.uint64(0))
     order = np.argsort(cleared)
     ordered = cleared[order]
     equal = np.flatnonzero(ordered[1:] == ordered[:-1])
     left, right = order[equal], order[equal + 1]
     good = (bit[left] != bit[right]) & (s[left] == s[right])
-    good &= _flipped_bits(packed, owner[left], owner[right]) == 1
-    left, right = left[good], right[good]
+    good &= _flipped_bits(packed, of[left], of[right]) == 1
+    pairs = np.stack([left[good], right[good]], axis=1)
     alone = np.ones(len(s), bool)
-    alone[left] = alone[right] = False
-    return np.stack([left, right], axis=1), np.flatnonzero(alone)
+    alone[pairs] = False
+    return *_in_order(inner[pairs], owner), inner[alone]
 
 
 def hash_patterns(packed: Array, key: Array) -> Array:

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Bool, Float64, Int
-from ..network import Network
-from .chain import chain_of
+from ..network import AffineGraph, Network
 from .domains import Domain, Segment
+from .graphs import on_box
 from .linear_regions import linear_regions
 from .switched import Switched
 
@@ -108,13 +108,15 @@ class PiecesAlong(Switched):
         )
 
 
-def count_along(network: Network, points: ArrayLike | tuple) -> PiecesAlong:
+def count_along(network: Network | AffineGraph, points: ArrayLike | tuple) -> PiecesAlong:
     """The pieces of a network along the straight lines between points (corners, d_in), in order.
 
     Each leg is an exact `linear_regions` on a `Segment`. Raises what that raises, and InvalidInput
-    where fewer than two points are given or two in a row are the same.
+    where fewer than two points are given or two in a row are the same. An `AffineGraph` is taken as
+    a chain that is equal to it on the box around the points, which is the result's `network`.
     """
-    corners = _corners(points, chain_of(network).d_in)
+    corners = _corners(points, network.d_in)
+    network = on_box(network, corners.min(axis=0), corners.max(axis=0))
     legs = [linear_regions(network, Segment(a, b)) for a, b in pairwise(corners)]
     positions, patterns, labels = [np.zeros(1)], [], []
     for number, leg in enumerate(legs):
@@ -196,7 +198,9 @@ _COUNTED = ("n_activation_regions", "n_linear_regions", "n_affine_maps", "certif
 
 
 def linear_regions_along(
-    networks: Iterable[Network] | Mapping[Any, Network], domain: Domain, **options: Any
+    networks: Iterable[Network | AffineGraph] | Mapping[Any, Network | AffineGraph],
+    domain: Domain,
+    **options: Any,
 ) -> RegionsAlong:
     """Count the regions of every network on one domain, with `linear_regions` and its options.
 
@@ -204,7 +208,8 @@ def linear_regions_along(
     network's regions are in memory at a time.
     """
     items = list(networks.items() if isinstance(networks, Mapping) else enumerate(networks))
-    wrong = next((type(net).__name__ for _, net in items if not isinstance(net, Network)), None)
+    kinds = Network, AffineGraph
+    wrong = next((type(net).__name__ for _, net in items if not isinstance(net, kinds)), None)
     if wrong or not items:
         got = f"a {wrong} among the networks" if wrong else "no networks"
         raise InvalidInput(f"got {got}; linear_regions_along needs networks, or a dict of them.")

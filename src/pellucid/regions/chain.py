@@ -118,15 +118,20 @@ def output_index(output: SupportsIndex, d_out: int) -> int:
     return k % d_out
 
 
+def pieces_of(activation: Activation) -> Pieces:
+    """The straight pieces of an activation that has such."""
+    return PIECES[activation.name](*activation.parameters)
+
+
 @cache
 def _pieces(activation: Activation, i: int, n_layers: int) -> Pieces:
     if activation.name in PIECES:
-        return PIECES[activation.name](*activation.parameters)
+        return pieces_of(activation)
     output = i == n_layers - 1
     hint = (
         'Read the logits instead: the same network with output_activation="identity".'
         if output
-        else "A smooth activation bends everywhere, so its regions can only be sampled."
+        else "A smooth activation bends everywhere: sample_patterns looks at points instead."
     )
     raise UnsupportedLayer(
         f"layer {i + 1} of {n_layers} {'(the output) ' if output else ''}has the activation "

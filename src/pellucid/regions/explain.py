@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
-from .._shapes import Array, Bool, Float64
-from ..network import Network
-from .chain import Chain, chain_of
+from .._kernels.region_arrays import PIECES, Pieces
+from .._shapes import Array, Bool, Float64, Int
+from ..network import AffineGraph, Network
+from .chain import Chain, chain_of, pieces_of
+from .graphs import carried_on, switches_of
 from .witness import patterns_at
 
 
@@ -19,13 +21,15 @@ class Explanation:
     """The affine map that a network applies at x, and the region on which it applies it.
 
     On the region f = slope x + intercept. `active[l]` says which units of hidden layer l are above
-    their kink (both kinks for hardtanh: see `pattern`). A tie counts as inactive.
+    their kink (both kinks for hardtanh: see `pattern`). A tie counts as inactive. Of an
+    `AffineGraph` the layers are its nodes.
 
-    `switch_slope` and `switch_value` are the functions s = z - kink of all switches on the region,
-    at x; the region is where their signs stay.
+    `switches` has (layer, unit, kink) of every switch, counted from 0. `switch_slope` and
+    `switch_value` are the functions s = z - kink of all switches on the region, at x; the region is
+    where their signs stay.
     """
 
-    network: Network
+    network: Network | AffineGraph
     x: Float64[Array, " d_in"]
     outputs: Float64[Array, " d_out"]
     slope: Float64[Array, "d_out d_in"]
@@ -33,6 +37,8 @@ class Explanation:
     pattern: Bool[Array, " n_switches"]
     switch_slope: Float64[Array, "n_switches d_in"]
     switch_value: Float64[Array, " n_switches"]
+    switches: Int[Array, "n_switches 3"]
+    widths: tuple[int, ...]
 
     @property
     def predicted(self) -> int:
@@ -43,13 +49,12 @@ class Explanation:
 
     @property
     def active(self) -> tuple[Bool[Array, " width"], ...]:
-        """For each layer with kinks, which units are above their (last) kink."""
-        chain = chain_of(self.network)
+        """For each layer, which units are above their (last) kink; all, where it has none."""
         found = []
-        for layer, (b, pieces) in enumerate(zip(chain.biases, chain.pieces, strict=True)):
-            bits = self.pattern[chain.first[layer] : chain.first[layer + 1]]
-            kinks = len(pieces.kinks)
-            found.append(bits[kinks - 1 :: kinks] if kinks else np.ones(len(b), bool))
+        for layer, width in enumerate(self.widths):
+            bits = self.pattern[self.switches[:, 0] == layer]
+            kinks = len(bits) // width
+            found.append(bits[kinks - 1 :: kinks] if kinks else np.ones(width, bool))
         return tuple(found)
 
     # ---- how far the map holds
@@ -71,7 +76,7 @@ class Explanation:
         """(layer, unit, kink) of the nearest kink, counted from 0; None where there is none."""
         if not np.isfinite(self.kink_distance):
             return None
-        layer, unit, kink = chain_of(self.network).switches[self.kink_distances.argmin()]
+        layer, unit, kink = self.switches[self.kink_distances.argmin()]
         return int(layer), int(unit), int(kink)
 
     @cached_property
@@ -140,7 +145,7 @@ class Explanation:
         )
 
 
-def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
+def explain(network: Network | AffineGraph, x: ArrayLike | tuple) -> Explanation:
     """The affine map that the network applies at one point x (d_in,), and its region.
 
     The pattern is exact: signs that a bound on rounding does not prove are decided in whole
@@ -150,19 +155,17 @@ def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
     Raises UnsupportedLayer for a smooth activation, and InvalidInput where x is not one finite
     point.
     """
-    chain = chain_of(network)
-    try:
-        point = np.asarray(x, np.float64)
-    except (TypeError, ValueError):
-        point = np.empty(0)
-    if point.shape != (chain.d_in,) or not np.isfinite(point).all():
-        raise InvalidInput(
-            f"x is {_described(point)}; explain needs one point of {chain.d_in} finite numbers."
-        )
-    bits = patterns_at(chain, point[None], on_kinks=True).bits[0]
-    slopes, values, A, h = _carry(chain, point, bits)
-    outputs = chain.output_weight @ h + chain.output_bias
-    slope = chain.output_weight @ A
+    point = _one_point(x, network.d_in)
+    if isinstance(network, Network):
+        chain = chain_of(network)
+        switches, own, way = chain.switches, slice(None), _way_of_chain(chain)
+    else:
+        found = carried_on(network, point, point)
+        chain = chain_of(found.network)
+        switches, own = switches_of(network, found, chain)
+        way = _way_of_graph(network)
+    bits = patterns_at(chain, point[None], on_kinks=True).bits[0][own]
+    slopes, values, slope, outputs = _carry(way, point, bits)
     return Explanation(
         network=network,
         x=point,
@@ -172,23 +175,82 @@ def explain(network: Network, x: ArrayLike | tuple) -> Explanation:
         pattern=bits,
         switch_slope=slopes,
         switch_value=values,
+        switches=switches,
+        widths=tuple(len(step.bias) for step in way.steps[: way.n_layers]),
     )
 
 
-def _carry(chain: Chain, x: Array, bits: Array) -> tuple[Array, Array, Array, Array]:
-    """Slopes and values of all switches at x, and those of the last layer's outputs."""
-    A, h = np.eye(len(x)), x
-    slopes, values = [np.empty((0, len(x)))], [np.empty(0)]
+def _one_point(x: ArrayLike | tuple, d_in: int) -> Float64[Array, " d_in"]:
+    try:
+        point = np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        point = np.empty(0)
+    if point.shape != (d_in,) or not np.isfinite(point).all():
+        raise InvalidInput(
+            f"x is {_described(point)}; explain needs one point of {d_in} finite numbers."
+        )
+    return point
+
+
+class _Step(NamedTuple):
+    """h = sigma(sum_j W_j h_j + b)."""
+
+    terms: tuple[tuple[int, Any], ...]
+    bias: Float64[Array, " width"]
+    pieces: Pieces
+
+
+class _Way(NamedTuple):
+    """From the inputs to the outputs: values are parts of x, then the results of steps.
+
+    The first `n_layers` steps are the network's layers; `outputs` are numbers of values.
+    """
+
+    inputs: tuple[int, ...]
+    steps: list[_Step]
+    n_layers: int
+    outputs: list[int]
+
+
+def _way_of_chain(chain: Chain) -> _Way:
     layers = zip(chain.weights, chain.biases, chain.pieces, strict=True)
-    for layer, (W, b, pieces) in enumerate(layers):
-        z, A = W @ h + b, W @ A
+    steps = [_Step(((i, W),), b, pieces) for i, (W, b, pieces) in enumerate(layers)]
+    n = len(steps)
+    steps.append(_Step(((n, chain.output_weight),), chain.output_bias, PIECES["identity"]()))
+    return _Way((chain.d_in,), steps, n, [n + 1])
+
+
+def _way_of_graph(graph: AffineGraph) -> _Way:
+    steps = [
+        _Step(
+            tuple((j, W.astype(np.float64)) for j, W in node.terms),
+            node.bias.astype(np.float64),
+            pieces_of(node.activation),
+        )
+        for node in graph.nodes
+    ]
+    sizes = tuple(size for _, size in graph.inputs)
+    return _Way(sizes, steps, len(steps), [value for _, value in graph.outputs])
+
+
+def _carry(way: _Way, x: Array, bits: Array) -> tuple[Array, Array, Array, Array]:
+    """Slopes and values of all switches at x, and those of the outputs."""
+    ends = np.cumsum(way.inputs)[:-1]
+    parts = zip(np.split(np.eye(len(x)), ends), np.split(x, ends), strict=True)
+    known: list[tuple[Array, Array]] = list(parts)  # slope and value of every value
+    slopes, values, first = [np.empty((0, len(x)))], [np.empty(0)], 0
+    for terms, bias, pieces in way.steps:
+        A, z = np.zeros((len(bias), len(x))), bias
+        for j, W in terms:
+            A, z = A + W @ known[j][0], z + W @ known[j][1]
         s = z[:, None] - np.array(pieces.kinks)
         slopes.append(np.repeat(A, len(pieces.kinks), axis=0))
         values.append(s.ravel())
-        own = bits[chain.first[layer] : chain.first[layer + 1]]
-        number = own.reshape(s.shape).sum(axis=1)
+        number = bits[first : first + s.size].reshape(s.shape).sum(axis=1)
+        first += s.size
         slope, intercept = np.array(pieces.slopes)[number], np.array(pieces.intercepts)[number]
-        h, A = slope * z + intercept, slope[:, None] * A
+        known.append((slope[:, None] * A, slope * z + intercept))
+    A, h = (np.concatenate(part) for part in zip(*(known[j] for j in way.outputs), strict=True))
     return np.concatenate(slopes), np.concatenate(values), A, h
 
 

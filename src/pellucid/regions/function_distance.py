@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._errors import InvalidInput
-from .._kernels.region_arrays import PIECES, Pieces
 from .._shapes import Array, Float64
-from ..network import Activation, Network, as_activation
-from .chain import Chain, chain_of
+from ..network import Activation, AffineGraph, Network, as_activation
+from .chain import Chain, chain_of, pieces_of
 from .domains import Box, Domain, Space
+from .graphs import on_domain
 from .linear_regions import linear_regions
 from .quantities import Norm, extremum, integrals, norm_named, square_integral
 from .refining import above
@@ -18,7 +18,12 @@ from .refining import above
 IDENTITY = as_activation("identity")
 
 
-def function_distance(network: Network, other: Network, domain: Domain, norm: Norm = 2) -> float:
+def function_distance(
+    network: Network | AffineGraph,
+    other: Network | AffineGraph,
+    domain: Domain,
+    norm: Norm = 2,
+) -> float:
     """The distance of two networks as functions on a domain, in a norm of f = network - other.
 
     norm 1: the integral of |f_1| + ... + |f_K|; norm 2: the square root of the integral of
@@ -26,27 +31,26 @@ def function_distance(network: Network, other: Network, domain: Domain, norm: No
     occurs. Integrals are in the input space. The networks may have different depths, widths and
     (piecewise linear) activations; their regions are cut by one another, and for norm 1 where an
     f_k changes its sign. Networks that are the same function are 0 apart, up to the rounding of
-    float64.
+    float64. An `AffineGraph` is taken as in `linear_regions`.
 
     Raises UnsupportedLayer for a smooth activation, and InvalidInput where the networks differ in
     their numbers of inputs or outputs, and for a norm or a domain that is none of these.
     """
     q = norm_named(norm)
-    chains = chain_of(network), chain_of(other)
-    for name in ("d_in", "d_out"):
-        first, second = (getattr(chain, name) for chain in chains)
+    for name, what in (("d_in", "inputs"), ("d_out", "outputs")):
+        first, second = (getattr(one, name) for one in (network, other))
         if first != second:
-            what = "inputs" if name == "d_in" else "outputs"
             raise InvalidInput(f"the networks have {first} and {second} {what}; they must agree.")
     if not isinstance(domain, Domain) or isinstance(domain, Space):
         raise InvalidInput(
             f"the domain is a {type(domain).__name__}; it must be a Segment, Plane or Box."
         )
-    if domain.d_in != chains[0].d_in:
+    if domain.d_in != network.d_in:
         raise InvalidInput(
-            f"the networks take {chains[0].d_in} inputs and the domain has {domain.d_in}; they "
+            f"the networks take {network.d_in} inputs and the domain has {domain.d_in}; they "
             "must agree."
         )
+    chains = chain_of(on_domain(network, domain)), chain_of(on_domain(other, domain))
     if q == 2 and domain.dimension > 2:
         raise InvalidInput(
             f"the domain has {domain.dimension} dimensions; norm 2 needs 1 or 2: use a Plane, or "
@@ -185,8 +189,3 @@ def room(activation: Activation, bound: float) -> tuple[float, float]:
             "another network to pass between them; use networks with the same activations."
         )
     return scale, middle
-
-
-def pieces_of(activation: Activation) -> Pieces:
-    """The straight pieces of an activation."""
-    return PIECES[activation.name](*activation.parameters)

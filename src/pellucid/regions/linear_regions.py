@@ -15,11 +15,13 @@ from .._kernels.subdivision import BoxRegions, PlaneRegions
 from ..network import AffineGraph, Network
 from .chain import Chain, chain_of
 from .domains import Domain, Space
+from .graphs import on_domain
 from .result import Corners, LinearRegions
 from .scaling import common_scale, scaled, unscaled
 from .whole import regions_of_space
 
 MOST_THREADS = 4096
+MOST_DIMENSIONS = 15  # of a domain: of the kernel
 
 
 def linear_regions(
@@ -78,9 +80,13 @@ def _checked(network: Network | AffineGraph, domain: Domain) -> tuple[Network, C
             f"domain has {domain.d_in}; they must agree (a Plane or Segment reaches into more "
             f"inputs)."
         )
-    if isinstance(network, AffineGraph):
-        box = () if isinstance(domain, Space) else domain.bounding_box
-        network = network.to_network(*box)
+    if domain.dimension > MOST_DIMENSIONS:
+        raise InvalidInput(
+            f"the domain has {domain.dimension} dimensions; regions are listed in at most "
+            f"{MOST_DIMENSIONS}: take a Plane or a Segment through that space, or local_regions "
+            "around a point."
+        )
+    network = on_domain(network, domain)
     return network, chain_of(network)
 
 

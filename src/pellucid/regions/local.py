@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from .._errors import InvalidInput
 from .._shapes import Array, Float64, Int
-from ..network import Network
+from ..network import AffineGraph, Network
 from .chain import chain_of
 from .crossing import Search, View
 from .domains import Space
 from .explain import Explanation, explain
+from .graphs import on_box
 from .linear_regions import _positive
 from .maps import Maps, compose
 from .switched import Switched
@@ -33,6 +34,9 @@ class LocalRegions(Switched):
     a relative residual below 1e-10. Regions thinner than that can be missed. `complete` says that
     this covers all that was asked for; False means that `limit`, `seconds` or rounding left
     something out. `steps` and `adjacency` are those of the facets that were crossed.
+
+    Of an `AffineGraph` (`graph`, else None) `network` is a chain that is equal to it on the ball,
+    and the patterns have a constant bit for each value that this carries.
     """
 
     network: Network
@@ -47,6 +51,7 @@ class LocalRegions(Switched):
     by_exact: int  # signs decided in whole numbers
     exhaustive_steps: int
     complete: bool
+    graph: AffineGraph | None = None
 
     @property
     def certified(self) -> bool:
@@ -81,7 +86,7 @@ class LocalRegions(Switched):
         n, k = len(self), operator.index(i)
         if not -n <= k < n:
             raise IndexError(f"region {k} of {n}")
-        return explain(self.network, self.points[k])
+        return explain(self.graph or self.network, self.points[k])
 
     def to_frame(self) -> Any:
         """Return one row per region as a polars DataFrame.
@@ -126,7 +131,7 @@ class LocalRegions(Switched):
 
 
 def local_regions(
-    network: Network,
+    network: Network | AffineGraph,
     x: ArrayLike | tuple,
     *,
     radius: SupportsFloat | None = None,
@@ -145,14 +150,18 @@ def local_regions(
     crossed first, breadth first, the nearest of each region first; the facets that need more work
     (least squares, or HiGHS in a ball in many dimensions) only where these do not reach ``limit``.
 
+    An `AffineGraph` needs a radius: it is taken as a chain that is equal to it on the ball.
+
     Raises UnsupportedLayer for a smooth activation, and InvalidInput for weights or an x that are
     not finite, and where no bound is given.
     """
     from threadpoolctl import threadpool_limits
 
-    chain = chain_of(network)
-    point = _one_point(x, chain.d_in)
+    point = _one_point(x, network.d_in)
     far: Any = _positive(radius, "radius", float)
+    graph = network if isinstance(network, AffineGraph) else None
+    network = _around(network, point, far)
+    chain = chain_of(network)
     budget: Any = _positive(seconds, "seconds", float)
     crossings: Any = _positive(steps, "steps", int)
     most: Any = _positive(limit, "limit", int)
@@ -179,7 +188,20 @@ def local_regions(
         by_exact=search.by_exact,
         exhaustive_steps=search.exhaustive_steps(),
         complete=not search.left(),
+        graph=graph,
     )
+
+
+def _around(network: Network | AffineGraph, x: Array, radius: float | None) -> Network:
+    """The network; a graph as a chain that is equal to it on the ball."""
+    if isinstance(network, Network) or network.is_chain:
+        return on_box(network, None, None)
+    if radius is None:
+        raise InvalidInput(
+            "local_regions was given a graph that is no chain of layers, and no radius; give one, "
+            "because a graph is read exactly only within bounds of its inputs."
+        )
+    return on_box(network, x - radius, x + radius)
 
 
 def _one_point(x: ArrayLike | tuple, d_in: int) -> Float64[Array, " d_in"]:

@@ -11,7 +11,7 @@ import numpy as np
 from .._errors import InvalidInput
 from .._kernels.region_arrays import PIECES
 from .._shapes import Array, Bool, Float64, Int
-from ..network import Network
+from ..network import Activation, AffineGraph, Network
 from .domains import Domain, Space
 from .linear_regions import _positive
 
@@ -26,7 +26,7 @@ class SampledPatterns:
     `seen[i]` says how many of the points had pattern i, and `points[i]` is the first of them.
     """
 
-    network: Network
+    network: Network | AffineGraph
     domain: Domain
     n: int
     seed: int
@@ -91,7 +91,7 @@ class SampledPatterns:
 
 
 def sample_patterns(
-    network: Network, domain: Domain, n: SupportsIndex = 10_000, seed: int = 0
+    network: Network | AffineGraph, domain: Domain, n: SupportsIndex = 10_000, seed: int = 0
 ) -> SampledPatterns:
     """Activation patterns at n points drawn uniformly from a `Segment`, `Plane` or `Box`.
 
@@ -143,14 +143,22 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
-def _bits(network: Network, x: Float64[Array, "n d_in"]) -> Bool[Array, "n n_bits"]:
+def _bits(network: Network | AffineGraph, x: Float64[Array, "n d_in"]) -> Bool[Array, "n n_bits"]:
     """For every unit and kink whether the pre-activation is above it."""
-    h, bits = x, [np.zeros((len(x), 0), bool)]
-    for layer, (W, b, sigma) in enumerate(network.layers):
-        z = h @ W.T + b
-        hidden = layer < len(network.layers) - 1
+    bits = [np.zeros((len(x), 0), bool)]
+    passed = network.forward(x)
+    for z, (sigma, is_output) in zip(passed.z, _activations(network), strict=True):
         exact = PIECES.get(sigma.name)
-        kinks = exact(*sigma.parameters).kinks if exact else ((0.0,) if hidden else ())
-        bits.append((z[:, :, None] > np.array(kinks)).reshape(len(x), len(b) * len(kinks)))
-        h = sigma(z)
+        kinks = exact(*sigma.parameters).kinks if exact else (() if is_output else (0.0,))
+        bits.append((z[:, :, None] > np.array(kinks)).reshape(len(x), z.shape[1] * len(kinks)))
     return np.concatenate(bits, axis=1)
+
+
+def _activations(network: Network | AffineGraph) -> list[tuple[Activation, bool]]:
+    """The activation of every layer or node, and whether nothing but an output reads it."""
+    if isinstance(network, Network):
+        hidden = [(sigma, False) for sigma in network.activations]
+        return [*hidden, (network.output_activation, True)]
+    read = {j for node in network.nodes for j in node.sources}
+    first = len(network.inputs)
+    return [(node.activation, i not in read) for i, node in enumerate(network.nodes, start=first)]

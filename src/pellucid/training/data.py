@@ -15,7 +15,7 @@ from .._shapes import Array, Float
 from ..likelihoods import Likelihood, as_likelihood
 from ..network import Activation
 
-Validation = tuple[ArrayLike, ArrayLike]
+Validation = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
 _MANY_CLASSES = 1000  # labels beyond this and beyond the number of rows are no class numbers
 
 
@@ -31,6 +31,7 @@ class TrainingData:
     d_out: int
     sample_weight: Float[Array, " n"] | None = None
     class_weight: Float[Array, " d_out"] | None = None
+    validation_weight: Float[Array, " n_validation"] | None = None
 
     @property
     def functions(self) -> ReferenceFunctions:
@@ -56,9 +57,9 @@ def training_data(
     rows = _inputs(X, "X")
     width = _output_width(family, y) if d_out is None else d_out
     targets = _checked(family, y, width, rows, "X and y")
-    X_validation = y_validation = None
+    X_validation = y_validation = validation_weight = None
     if validation is not None:
-        if not isinstance(validation, tuple | list) or len(validation) != 2:
+        if not isinstance(validation, tuple | list) or len(validation) not in (2, 3):
             raise InvalidInput("validation needs a pair (X, y) of held-out rows and their targets.")
         X_validation = _inputs(validation[0], "the validation inputs")
         y_validation = _targets(validation[1], "the validation targets")
@@ -68,6 +69,9 @@ def training_data(
                 f"the validation inputs have {X_validation.shape[1]} columns and X has "
                 f"{rows.shape[1]}; both need the same columns."
             )
+        if len(validation) == 3:
+            n_held_out = len(X_validation)
+            validation_weight = _weights(validation[2], "the validation weight", n_held_out, "row")
     if class_weight is not None and family.name != "categorical":
         raise InvalidInput(
             f"class_weight needs labels of the categorical likelihood, and got {family.name}; "
@@ -82,6 +86,7 @@ def training_data(
         width,
         _weights(sample_weight, "sample_weight", len(rows), "row"),
         _weights(class_weight, "class_weight", width, "class"),
+        validation_weight,
     )
 
 

@@ -95,7 +95,7 @@ class ParquetRows:
         kind = pl.Float32 if self.is_exact_in_float32 else pl.Float64
         columns = [pl.col(name).cast(kind) for name in self.features]
         chosen = pl.scan_parquet(block.path, glob=False).slice(block.start, block.length)
-        with _one_sentence(block.path):
+        with one_sentence(block.path):
             table = chosen.select(*columns, self.target).collect()
         X = table.select(self.features).to_numpy(order="c")
         y = table[self.target].cast(pl.Int64 if self.has_labels else pl.Float64).to_numpy()
@@ -126,7 +126,7 @@ def open_rows(paths: Sequence[str], target: str, drop: Sequence[str] = ()) -> Pa
 
     schemas, counts = [], []
     for path in paths:
-        with _one_sentence(path):
+        with one_sentence(path):
             scan = pl.scan_parquet(path, glob=False)
             schemas.append({name: str(kind) for name, kind in scan.collect_schema().items()})
             counts.append(int(scan.select(pl.len()).collect().item()))
@@ -235,7 +235,7 @@ def _some(names: Iterable[str]) -> str:
 
 
 @contextmanager
-def _one_sentence(path: str) -> Iterator[None]:
+def one_sentence(path: str) -> Iterator[None]:
     """Tell what polars found wrong with a file as an InvalidFile."""
     from polars.exceptions import PolarsError
 

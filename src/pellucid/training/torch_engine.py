@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .._errors import InvalidInput, MissingDependency
 from .._kernels import TrainingJob, TrainingResult
-from .._kernels.jobs import Weights
+from .._kernels.jobs import ValidationRows, Weights
 from .._kernels.measure import ratios
 from .._kernels.state import start
 from .._shapes import Array, Float
@@ -108,7 +108,7 @@ class TorchEngine:
         y: Array,
         job: TrainingJob,
         *,
-        validation: tuple[Array, Array] | None = None,
+        validation: ValidationRows | None = None,
         stopped: Callable[[], bool] = lambda: False,
         stepped: Callable[[], None] = lambda: None,
         weights: Weights = _NO_WEIGHTS,
@@ -119,7 +119,9 @@ class TorchEngine:
             raise InvalidInput("torch:mps computes in float32 only; got a job in float64.")
         objective = Objective(job, self._upload(weights.classes, dtype))
         rows = self._rows(X, y, dtype, weights.samples)
-        held_out = None if validation is None else self._rows(*validation, dtype)
+        held_out = None
+        if validation is not None:
+            held_out = self._rows(validation[0], validation[1], dtype, *validation[2:])
         return _Training(job, objective, rows, held_out).train(stopped, stepped)
 
 
@@ -208,8 +210,8 @@ class _Training:
         return bool(torch.isfinite(self.network.theta).all())
 
     def validation_loss(self) -> float:
-        held_out = self.held_out
-        return float("nan") if held_out is None else self.network.loss(held_out.x, held_out.y, None)
+        rows = self.held_out
+        return float("nan") if rows is None else self.network.loss(rows.x, rows.y, rows.u)
 
     def finish(self, status: str) -> TrainingResult:
         """The last record, and the parameters that come back."""

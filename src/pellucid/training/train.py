@@ -60,6 +60,7 @@ def train(
         numbers. The last width is the number of outputs that it needs. Losses are in nats.
     validation
         A pair (X, y) of held-out rows whose loss is recorded too; they never change the training.
+        A third entry, (X, y, sample_weight), weighs them.
     sample_weight, class_weight
         How much each row (n,) and, for labels, each class (d_out,) counts; the training loss is
         then the weighted mean over the rows of a batch.
@@ -191,11 +192,17 @@ def train_grid(
     engine: str = "auto",
     executor: str | None = None,
     saved: Checkpoint | None = None,
+    starts: Sequence[Network] | None = None,
 ) -> Grid:
-    """Train one network for each of the settings, in their order: what `train_many` ends in."""
-    n_inputs = data.X.shape[1]
-    starts = [(one, _initial((n_inputs, *one.hidden, data.d_out), one)) for one in grid]
-    return Grid(tuple(_run(starts, data, threads, progress, engine, saved, executor)))
+    """Train one network for each of the settings, in their order: what `train_many` ends in.
+
+    `starts` are the networks to go on from, one for each; by default they are drawn.
+    """
+    widths = [(data.X.shape[1], *one.hidden, data.d_out) for one in grid]
+    if starts is None:
+        starts = [_initial(w, one) for w, one in zip(widths, grid, strict=True)]
+    pairs = list(zip(grid, starts, strict=True))
+    return Grid(tuple(_run(pairs, data, threads, progress, engine, saved, executor)))
 
 
 def _widths(widths: Any) -> tuple[int, ...]:
@@ -233,6 +240,7 @@ def _run(
         "y_validation": data.y_validation,
         "sample_weight": data.sample_weight,
         "class_weight": data.class_weight,
+        "validation_weight": data.validation_weight,
     }
     train_jobs = partial(
         as_executor(executor).train_networks,

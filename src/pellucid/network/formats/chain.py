@@ -41,6 +41,7 @@ class Chain:
     _activations: list[Activation] = field(default_factory=list)
     _open: _Affine = field(default_factory=_Affine)
     _dtypes: set[np.dtype] = field(default_factory=set)
+    _slopes: Array | None = None  # the last layer has units of z and of -z; see `slopes`
 
     def affine(self, W: Float[Array, "d_out d_in"], b: Array | None, where: str) -> None:
         """z = W h + b; `where` names the layer in errors."""
@@ -98,6 +99,17 @@ class Chain:
             return
         self._close(sigma, where)
 
+    def slopes(self, slopes: Float[Array, " width"], where: str, what: str) -> None:
+        """A prelu with a slope for each unit: relu(z) - s relu(-z), of two relu units each.
+
+        `what` is the sentence of what was folded: the slopes, into the layer behind.
+        """
+        self._takes(len(slopes), where)
+        self._dtypes.add(slopes.dtype)
+        self._close(Activation("relu"), where, mirrored=True)
+        self._slopes = slopes.astype(np.float64)
+        self.folded.append(what)
+
     @property
     def n_layers(self) -> int:
         """Layers with weights so far."""
@@ -105,7 +117,7 @@ class Chain:
 
     def network(self) -> Network:
         """The network of all steps."""
-        if not self._open.is_empty() or not self._activations:
+        if not self._open.is_empty() or not self._activations or self._slopes is not None:
             self._close(Activation("identity"), "the end")
         assert not self._dtypes or self._weights
         plain = self._dtypes == {np.dtype(np.float32)} and not self.folded
@@ -113,7 +125,8 @@ class Chain:
             self._weights, self._biases, self._activations[:-1], self._activations[-1]
         ).astype(np.float32 if plain else np.float64)
 
-    def _close(self, sigma: Activation, where: str) -> None:
+    def _close(self, sigma: Activation, where: str, mirrored: bool = False) -> None:
+        """Make a layer of what is open; `mirrored` adds a unit of -z for each of z."""
         if self.width is None:
             raise UnsupportedLayer(
                 f"{where} comes before the first layer with weights, and the file does not say how "
@@ -127,6 +140,11 @@ class Chain:
             b = np.zeros(self.width, np.float32) if layer.b is None else layer.b
             W = np.diag(scale)
         assert b is not None
+        if self._slopes is not None:
+            W = np.hstack([W, -W.astype(np.float64) * self._slopes])
+            self._slopes = None
+        if mirrored:
+            W, b = np.vstack([W, -W]), np.concatenate([b, -b])
         self._weights.append(W)
         self._biases.append(b)
         self._activations.append(sigma)

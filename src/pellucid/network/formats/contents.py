@@ -21,6 +21,22 @@ def allowed_size(file_size: int) -> int:
     return FREE_GROWTH + LARGEST_GROWTH * file_size
 
 
+class Budget:
+    """Bytes that may still be made of a file: parts that are used again and again end it."""
+
+    def __init__(self, file_size: int):
+        self.left = allowed_size(file_size)
+
+    def spend(self, n_bytes: int) -> None:
+        """Account for an array before it is made; `InvalidFile` where it is too much."""
+        self.left -= n_bytes
+        if self.left < 0:
+            raise InvalidFile(
+                "its arrays are used again and again, and would take more memory than a file of "
+                "this size may."
+            )
+
+
 def read_bytes(path: Path) -> bytes:
     """All bytes of a regular file; `InvalidFile` for anything else and for an empty one."""
     if not stat.S_ISREG(path.stat().st_mode):
@@ -54,6 +70,7 @@ class Archive:
 
     def __init__(self, file: zipfile.ZipFile, file_size: int):
         self._file = file
+        self.file_size = file_size
         self._left = allowed_size(file_size)
         self.sizes = {info.filename: info.file_size for info in file.infolist()}
         if len(self.sizes) > MOST_MEMBERS:

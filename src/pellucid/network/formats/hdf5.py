@@ -35,10 +35,11 @@ class Tree:
     """Groups and arrays of one file, by paths such as `layers/dense/vars/0`.
 
     Only links to objects of the file are followed. An array is read if the file stores as many
-    bytes as it claims, or unpacks them within what its size allows.
+    bytes as it claims, or unpacks them within what its size allows. `size` is that of the file.
     """
 
     def __init__(self, data: bytes):
+        self.size = len(data)
         self._file = Bytes(data)
         self._left = allowed_size(len(data))
         self._root = parts.root_address(self._file)
@@ -142,7 +143,9 @@ class Tree:
             raise damaged()
         if self._file.at(address, 4) == b"SNOD":
             start = self._file.part(address, b"SNOD\1") + 1
-            for i in range(self._file.number(start, 2)):
+            n = self._file.number(start, 2)
+            self._file.entries(n)
+            for i in range(n):
                 cursor = Cursor(self._file.at(start + 2 + 40 * i, 40))
                 offset, target, kind = cursor.number(8), cursor.number(8), cursor.number(4)
                 if offset >= len(names):

@@ -31,6 +31,7 @@ class Bytes:
 
     data: bytes
     n_parts: int = 0
+    n_entries: int = 0
 
     def at(self, start: int, n: int) -> bytes:
         """`n` bytes from a place."""
@@ -44,6 +45,12 @@ class Bytes:
         if self.n_parts > MOST_PARTS or self.at(start, len(mark)) != mark:
             raise damaged()
         return start + len(mark)
+
+    def entries(self, n: int) -> None:
+        """Count messages and names; more than the file has bytes for are read again and again."""
+        self.n_entries += n
+        if self.n_entries > MOST_PARTS + len(self.data):
+            raise damaged()
 
     def number(self, start: int, n: int) -> int:
         """A whole number of `n` bytes, lowest first."""
@@ -153,6 +160,7 @@ def _messages_1(file: Bytes, address: int, found: Object) -> None:
         while cursor.place + 8 <= length and len(found.messages) < n_messages:
             kind, size = cursor.number(2), cursor.number(2)
             cursor.take(4)
+            file.entries(1)
             body = cursor.take(size)
             found.messages.append(Message(kind, body))
             if kind == CONTINUATION:
@@ -172,6 +180,7 @@ def _messages_2(file: Bytes, address: int, found: Object) -> None:
         while cursor.place + 4 + extra <= length:
             kind, size = cursor.number(1), cursor.number(2)
             cursor.take(1 + extra)
+            file.entries(1)
             body = cursor.take(size)
             found.messages.append(Message(kind, body))
             if kind == CONTINUATION:

@@ -4,21 +4,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from ..._errors import InvalidFile, UnsupportedLayer
 from ..._shapes import Array
 from ..activations import Activation
-from ..graph import AffineGraph
+from ..graph import AffineGraph, Matrix
+from .contents import Budget
 from .keras_layers import Layer, Value, apply
 from .keras_links import Reference, config_of, inbound, input_shape, name_of, references
 from .loaded import Loaded
 
+MOST_SOURCES = 2  # a sum of more values becomes a node before a layer reads it
+SPARSE_BELOW = 0.25  # share of entries up to which a matrix is kept sparse
+
 
 @dataclass
 class _Sum:
-    """sum_j W_j h_j + b of numbered values, while no activation has followed."""
+    """sum_j W_j h_j + b of numbered values, while no activation has followed.
 
-    terms: dict[int, Array]
+    The matrices are dense, or sparse where they only pick, scale or add.
+    """
+
+    terms: dict[int, Matrix]
     bias: Array
 
     @property
@@ -28,20 +36,27 @@ class _Sum:
 
 @dataclass
 class _Graph:
-    """The inputs and nodes so far."""
+    """The inputs and nodes so far, and how much memory they may still take."""
 
+    budget: Budget
     inputs: list[tuple[str, int]] = field(default_factory=list)
-    nodes: list[tuple[list[tuple[int, Array]], Array, Activation]] = field(default_factory=list)
+    nodes: list[tuple[list[tuple[int, Matrix]], Array, Activation]] = field(default_factory=list)
     folded: list[str] = field(default_factory=list)
     dtypes: set[np.dtype] = field(default_factory=set)
 
     def node(self, z: _Sum, sigma: Activation) -> _Sum:
         self.nodes.append((list(z.terms.items()), z.bias, sigma))
-        return _plain(len(self.inputs) + len(self.nodes) - 1, z.width)
+        return self.plain(len(self.inputs) + len(self.nodes) - 1, z.width)
 
+    def plain(self, number: int, width: int) -> _Sum:
+        """A value as it is."""
+        self.budget.spend(32 * width)
+        return _Sum({number: eye_array(width, format="csr")}, np.zeros(width))
 
-def _plain(number: int, width: int) -> _Sum:
-    return _Sum({number: np.eye(width)}, np.zeros(width))
+    def spend(self, z: _Sum, times: int = 1) -> None:
+        """Account for matrices as large as those of a sum."""
+        entries = sum(A.size if isinstance(A, np.ndarray) else 2 * A.nnz for A in z.terms.values())
+        self.budget.spend(8 * times * entries)
 
 
 @dataclass
@@ -58,6 +73,9 @@ class _Branch:
                 f"{self.z.width}."
             )
         self.graph.dtypes.add(W.dtype)
+        if len(self.z.terms) > MOST_SOURCES:
+            self.z = self.graph.node(self.z, Activation("identity"))
+        self.graph.budget.spend(8 * len(W) * sum(A.shape[1] for A in self.z.terms.values()))
         wide = W.astype(np.float64)
         shift = wide @ self.z.bias + (0 if b is None else b)
         self.z = _Sum({j: wide @ A for j, A in self.z.terms.items()}, shift)
@@ -70,7 +88,8 @@ class _Branch:
                 f"{where} takes {len(scale)} values, and what stands before it gives "
                 f"{self.z.width}."
             ) from None
-        terms = {j: scale[:, None] * A for j, A in self.z.terms.items()}
+        self.graph.spend(self.z)
+        terms = {j: _scaled(A, scale) for j, A in self.z.terms.items()}
         self.z = _Sum(terms, scale * self.z.bias + shift)
         self.graph.dtypes.add(dtype)
         self.graph.folded.append(what)
@@ -79,10 +98,75 @@ class _Branch:
         if sigma.name != "identity":
             self.z = self.graph.node(self.z, sigma)
 
+    def slopes(self, slopes: Array, where: str, what: str) -> None:
+        n = self.z.width
+        if len(slopes) != n:
+            raise UnsupportedLayer(f"{where} has {len(slopes)} slopes for {n} values.")
+        self.graph.spend(self.z, 2)
+        both = _stacked([self.z, _times(self.z, -1.0)])
+        (number,) = self.graph.node(both, Activation("relu")).terms
+        columns = np.concatenate([np.arange(n), n + np.arange(n)])
+        values = np.concatenate([np.ones(n), -slopes.astype(np.float64)])
+        picked = csr_array((values, (np.tile(np.arange(n), 2), columns)), shape=(n, 2 * n))
+        self.z = _Sum({number: picked}, np.zeros(n))
+        self.graph.dtypes.add(np.dtype(np.float64))
+        self.graph.folded.append(what)
+
+
+def _scaled(A: Matrix, scale: Array) -> Matrix:
+    """Every row times its factor."""
+    if isinstance(A, np.ndarray):
+        return scale[:, None] * A
+    return csr_array(A.multiply(scale[:, None]))
+
+
+def _times(z: _Sum, factor: float) -> _Sum:
+    return _Sum({j: A * factor for j, A in z.terms.items()}, z.bias * factor)
+
+
+def _added(z: _Sum, other: _Sum) -> _Sum:
+    terms = dict(z.terms)
+    for j, A in other.terms.items():
+        terms[j] = terms[j] + A if j in terms else A
+    return _Sum(terms, z.bias + other.bias)
+
+
+def _stacked(sums: list[_Sum]) -> _Sum:
+    """The entries of all sums, one after the other."""
+    height, start, total = sum(z.width for z in sums), 0, None
+    for z in sums:
+        terms = {j: _at_row(A, start, height) for j, A in z.terms.items()}
+        bias = np.zeros(height)
+        bias[start : start + z.width] = z.bias
+        part = _Sum(terms, bias)
+        total = part if total is None else _added(total, part)
+        start += z.width
+    assert total is not None
+    return total
+
+
+def _at_row(A: Matrix, start: int, height: int) -> Matrix:
+    """The matrix with rows of zeros above and below."""
+    if isinstance(A, np.ndarray):
+        full = np.zeros((height, A.shape[1]))
+        full[start : start + len(A)] = A
+        return full
+    found = A.tocoo()
+    row, column = found.coords
+    return csr_array((found.data, (row + start, column)), shape=(height, A.shape[1]))
+
+
+def _final(A: Matrix, dtype: type) -> Matrix:
+    """The matrix as it is kept: sparse where most entries are zero."""
+    if isinstance(A, np.ndarray):
+        return A.astype(dtype)
+    is_full = A.nnz >= SPARSE_BELOW * A.shape[0] * A.shape[1]
+    return A.toarray().astype(dtype) if is_full else A.astype(dtype)
+
 
 def read_graph(model: dict[str, Any], layers: list[dict[str, Any]], weights: Any) -> Loaded:
     """The graph of a functional model: every layer may be called several times."""
-    graph = _Graph()
+    graph = _Graph(Budget(weights.tree.size))
     for layer in layers:
         if layer.get("class_name") == "InputLayer":
             shape = input_shape(layer)
@@ -109,7 +193,7 @@ def read_graph(model: dict[str, Any], layers: list[dict[str, Any]], weights: Any
             heads[end[0]] = value.head
     dtype = np.float32 if graph.dtypes == {np.dtype(np.float32)} else np.float64
     nodes = [
-        ([(j, W.astype(dtype)) for j, W in terms], b.astype(dtype), sigma)
+        ([(j, _final(W, dtype)) for j, W in terms], b.astype(dtype), sigma)
         for terms, b, sigma in graph.nodes
     ]
     network = AffineGraph(dict(graph.inputs), nodes, outputs)
@@ -127,7 +211,7 @@ def _call(
     kind, name = str(layer.get("class_name", "")), name_of(layer)
     if kind == "InputLayer":
         number = [label for label, _ in graph.inputs].index(name)
-        return Value(_Branch(graph, _plain(number, graph.inputs[number][1])), shape)
+        return Value(_Branch(graph, graph.plain(number, graph.inputs[number][1])), shape)
     if kind in _JOINS:
         return _joined(graph, kind, name, config_of(layer), given)
     if len(given) != 1:
@@ -146,11 +230,14 @@ def _joined(
     graph: _Graph, kind: str, name: str, config: dict[str, Any], given: list[Value]
 ) -> Value:
     sums = [value.steps.z for value in given]  # type: ignore[attr-defined]
-    if len(sums) < 2 or any(value.head for value in given):
+    too_many = kind == "Subtract" and len(sums) > 2
+    if len(sums) < 2 or too_many or any(value.head for value in given):
         raise UnsupportedLayer(
             f"layer {name} ({kind}) must join two values or more, and no softmax."
         )
     shapes = {value.shape for value in given}
+    for z in sums:
+        graph.spend(z, len(sums) if kind == "Concatenate" else 1)
     if kind == "Concatenate":
         if config.get("axis", -1) not in (-1, 1) or any(len(v.shape or (0,)) > 1 for v in given):
             raise UnsupportedLayer(
@@ -166,23 +253,10 @@ def _joined(
     factors = [1.0] * len(sums) if kind == "Add" else [1.0, -1.0]
     if kind == "Average":
         factors = [1 / len(sums)] * len(sums)
-    z = _Sum({}, np.zeros(sums[0].width))
-    for factor, part in zip(factors, sums, strict=False):
-        z.bias = z.bias + factor * part.bias
-        for j, A in part.terms.items():
-            z.terms[j] = z.terms.get(j, 0) + factor * A
+    z = _times(sums[0], factors[0])
+    for factor, part in zip(factors[1:], sums[1:], strict=False):
+        z = _added(z, _times(part, factor))
     return Value(_Branch(graph, z), shapes.pop() if len(shapes) == 1 else (z.width,))
-
-
-def _stacked(sums: list[_Sum]) -> _Sum:
-    width = sum(z.width for z in sums)
-    terms: dict[int, Array] = {}
-    start = 0
-    for z in sums:
-        for j, A in z.terms.items():
-            terms.setdefault(j, np.zeros((width, A.shape[1])))[start : start + z.width] += A
-        start += z.width
-    return _Sum(terms, np.concatenate([z.bias for z in sums]))
 
 
 def _found(values: dict[Reference, Value], reference: Reference, layer: dict[str, Any]) -> Value:

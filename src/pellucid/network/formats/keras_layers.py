@@ -44,6 +44,10 @@ class Steps(Protocol):
         """An activation of every entry."""
         ...
 
+    def slopes(self, slopes: Array, where: str, what: str) -> None:
+        """A prelu with a slope for each entry."""
+        ...
+
 
 @dataclass
 class Value:
@@ -146,6 +150,12 @@ def _dense(layer: Layer, value: Value) -> None:
     arrays = layer.needs(2 if use_bias else 1, "kernel, bias" if use_bias else "kernel")
     if arrays[0].ndim != 2:
         raise UnsupportedLayer(f"{layer.where} has a kernel of shape {list(arrays[0].shape)}.")
+    units = layer.config.get("units", arrays[0].shape[1])
+    if units != arrays[0].shape[1]:
+        raise UnsupportedLayer(
+            f"{layer.where} claims {str(units)[:40]} units, and its kernel has the shape "
+            f"{list(arrays[0].shape)}."
+        )
     value.steps.affine(arrays[0].T, arrays[1] if use_bias else None, layer.where)
     value.shape = (arrays[0].shape[1],)
     activate(layer, layer.config.get("activation"), value)
@@ -185,12 +195,21 @@ def _elu(layer: Layer, value: Value) -> None:
 
 
 def _prelu(layer: Layer, value: Value) -> None:
-    """Only one slope for all units; its shortest decimal form, which is the same float32."""
+    """One slope (its shortest decimal form, which is the same float32), or one for each entry."""
     (alpha,) = layer.needs(1, "alpha")
-    slopes = np.unique(alpha)
-    if len(slopes) != 1:
-        raise UnsupportedLayer(f"{layer.where} has a slope per unit; only one for all is read.")
-    value.steps.activation(Activation("prelu", (float(str(slopes[0])),)), layer.where)
+    if len(np.unique(alpha)) == 1:
+        slope = float(str(alpha.flat[0]))
+        sigma = Activation("abs") if slope == -1 else Activation("prelu", (slope,))
+        value.steps.activation(sigma, layer.where)
+        return
+    try:
+        slopes = alpha if value.shape is None else np.broadcast_to(alpha, value.shape)
+    except ValueError:
+        raise UnsupportedLayer(
+            f"{layer.where} has slopes of shape {list(alpha.shape)} for {list(value.shape or ())}."
+        ) from None
+    what = f"the slopes of {layer.name} as two relu units for each, as they differ"
+    value.steps.slopes(slopes.ravel(), layer.where, what)
 
 
 def _softmax(layer: Layer, value: Value) -> None:

@@ -13,6 +13,11 @@ from .hdf5 import Tree
 class Weights(Protocol):
     """The arrays of a layer, and the weights of a model inside the model."""
 
+    @property
+    def tree(self) -> Tree:
+        """The file that they are in."""
+        ...
+
     def of(self, position: int) -> list[Array]:
         """The arrays of the layer at this position of the list of layers, in the order of Keras."""
         ...

@@ -20,6 +20,7 @@ from .contents import read_bytes
 from .loaded import Loaded, Options
 
 MOST_LAYERS = 10_000
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # which some editors put before a text
 UNBOUNDED = float(np.finfo(np.float32).max)  # what we write for inputs without bounds
 
 
@@ -39,7 +40,7 @@ class _Lines:
     """The lines behind the comments, with their numbers in the file."""
 
     def __init__(self, data: bytes):
-        self._lines = data.splitlines()
+        self._lines = data.removeprefix(BYTE_ORDER_MARK).splitlines()
         self.number = 0  # of the line that was given last
         while self.number < len(self._lines) and _is_comment(self._lines[self.number]):
             self.number += 1
@@ -103,7 +104,8 @@ def to_bytes(network: Network) -> bytes:
     """The text of a network of ReLU layers, with shortest numbers that read back exactly."""
     names = {sigma.name for sigma in network.activations} - {"relu"}
     if names or network.output_activation.name != "identity":
-        other = ", ".join(sorted(names)) or f"a {network.output_activation} output"
+        hidden = f"hidden layers with {', '.join(sorted(names))}"
+        other = hidden if names else f"a {network.output_activation} output"
         raise UnsupportedLayer(
             f"this network has {other}; NNET files know only relu and an identity output: save it "
             "as .onnx or .pellucid."
@@ -131,7 +133,7 @@ def to_bytes(network: Network) -> bytes:
 
 def looks_like(start: bytes) -> bool:
     """Whether a file that starts so may be NNET: comments, then a line of whole numbers."""
-    for line in start.splitlines()[:50]:
+    for line in start.removeprefix(BYTE_ORDER_MARK).splitlines()[:50]:
         if line.strip() and not _is_comment(line):
             return set(line) <= set(b"0123456789, \t") and b"," in start
     return False
@@ -162,7 +164,7 @@ def _fault(line: bytes, n: int) -> str:
     for i, token in enumerate(line.split(b",", 10_000)[:10_000]):
         text = token.strip().decode("utf-8", "replace")
         try:
-            is_number = np.isfinite(float(text))
+            is_number = text.isascii() and np.isfinite(float(text))
         except ValueError:
             is_number = False
         if not is_number:

@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Callable
+from tokenize import TokenError
 
 import numpy as np
 
@@ -10,6 +11,11 @@ from ..._errors import InvalidFile
 from ..._shapes import Array
 from .contents import Archive
 from .entries import Entry
+
+_NO_HEADER = (
+    *(ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError, MemoryError),
+    TokenError,
+)
 
 
 def member(archive: Archive, name: str) -> Entry:
@@ -45,7 +51,7 @@ def _header(name: str, data: bytes) -> tuple[tuple[int, ...], np.dtype, bool, in
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, is_fortran, dtype = read(file)
-    except (ValueError, KeyError, TypeError, SyntaxError, EOFError, RecursionError):
+    except _NO_HEADER:
         raise InvalidFile(f"its member {name[:80]} is no array of NumPy.") from None
     if dtype.hasobject:
         raise InvalidFile(

@@ -3,12 +3,14 @@
 import json
 import math
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..._errors import InvalidFile
+from ..._errors import InvalidFile, InvalidInput
 from ..._shapes import Array
-from ..serialization import FORMAT, LONGEST_HEADER, OPENING, build, header_length, layout
+from ..network import Network
+from ..serialization import FORMAT, LONGEST_HEADER, OPENING, build_all, header_length, layouts
 from ..serialization import read_header as read_header
 from ..serialization import to_bytes as to_bytes
 from .entries import Entry, from_buffer
@@ -41,16 +43,32 @@ def read(path: Path, options: Options) -> Loaded:
         text = file.read(length)
         if is_own(text):
             header = read_header(begin, text, size)
-            return Loaded(build(layout(header, size), file.read()))
+            places = layouts(header, size)  # before anything is read
+            return _chosen(build_all(places, file.read()), options)
     entries = {
         name: _entry(path, name, entry, 8 + length, size - 8 - length)
         for name, entry in _parsed(text).items()
         if name != "__metadata__"
     }
+    _check_apart(_parsed(text))
     candidates = networks_of(entries, wanted=options.name)
     if not candidates:
         raise unreadable("no layers were found in it: it holds no array that is named ...weight")
     return choose(candidates, options)
+
+
+def _chosen(networks: "tuple[Network, ...]", options: Options) -> Loaded:
+    """The only network of a file of ours, or the one whose number is asked for."""
+    if len(networks) == 1:
+        return Loaded(networks[0])
+    names = [f"networks.{k}" for k in range(len(networks))]
+    wanted = options.name or ""
+    found = [k for k, name in enumerate(names) if wanted in (name, str(k))]
+    if not found:
+        raise InvalidInput(
+            f"it holds {len(networks)} networks, {names[0]} to {names[-1]}: give the name of one."
+        )
+    return Loaded(networks[found[0]], names[found[0]])
 
 
 def is_own(header: bytes) -> bool:
@@ -82,6 +100,19 @@ def _parsed(text: bytes) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise InvalidFile("its safetensors header is damaged.")
     return header
+
+
+def _check_apart(header: dict[str, Any]) -> None:
+    """No byte belongs to two arrays, as the format has it: else little would become much."""
+    spans = [
+        (*entry["data_offsets"], name) for name, entry in header.items() if name != "__metadata__"
+    ]
+    spans = sorted((a, b, name) for a, b, name in spans if a < b)
+    for (_, end, first), (start, _, second) in pairwise(spans):
+        if start < end:
+            raise InvalidFile(
+                f"its arrays {first[:80]!r} and {second[:80]!r} have bytes in common."
+            )
 
 
 def _entry(path: Path, name: str, entry: Any, start: int, available: int) -> Entry:

@@ -18,14 +18,16 @@ from .npy import member
 
 SCHEMA = "schema.json"
 DEEPEST = 100
+MOST_NODES = 200_000  # a network of 1,000 layers has 10,000
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Context:
-    """The archive, and the nodes of the schema by their numbers."""
+    """The archive, the nodes of the schema by their numbers, and how many were read so far."""
 
     archive: Archive
     nodes: dict[int, dict[str, Any]]
+    n_read: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def _number(node: Any, nodes: dict[int, dict[str, Any]], depth: int) -> None:
 
 def _value(node: Any, context: _Context, depth: int) -> Any:
     """The value that a node stands for; `Unread` for kinds that no network needs."""
-    if depth > DEEPEST or not isinstance(node, dict):
+    context.n_read += 1  # nodes may refer to the same ones again and again
+    if depth > DEEPEST or context.n_read > MOST_NODES or not isinstance(node, dict):
         raise InvalidFile(f"its {SCHEMA} is damaged.")
     content, loader = node.get("content"), node.get("__loader__")
     if loader == "CachedNode" and node.get("__id__") in context.nodes:

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..._errors import InvalidFile, InvalidInput, UnsupportedLayer
-from ..activations import ACTIVATIONS, Activation
+from ..activations import ACTIVATIONS, Activation, as_activation
 from ..network import Network
 from .entries import Entry
 from .loaded import Loaded, Options
@@ -132,23 +132,7 @@ def asked_activation(options: Options, n_hidden: int) -> Activation:
             'it does not say its activation; name it, for example activation="relu" (one of '
             f"{', '.join(ACTIVATIONS)}; on the command line --activation relu)."
         )
-    return parsed_activation(options.activation)
-
-
-def parsed_activation(text: str | Activation) -> Activation:
-    """An activation as its `str` writes it: a name, and parameters in brackets."""
-    if isinstance(text, Activation):
-        return text
-    name, bracket, rest = text.partition("(")
-    if not bracket:
-        return Activation(text)
-    try:
-        parameters = [float(part) for part in rest.removesuffix(")").split(",")]
-    except ValueError:
-        raise InvalidInput(
-            f'activation is {text!r:.60}; parameters are numbers in brackets: "leaky_relu(0.2)".'
-        ) from None
-    return Activation(name, parameters)
+    return as_activation(options.activation)
 
 
 # ---- layers

@@ -80,11 +80,27 @@ _ROWS = (
     ),
     Format(
         "keras",
-        "Keras (.keras, .h5, JSON with weights)",
-        (".keras", ".h5", ".hdf5", ".json"),
+        "Keras archive",
+        (".keras",),
+        "keras",
+        "keras_writing",
+        "loads; what is no chain becomes an `AffineGraph`",
+    ),
+    Format(
+        "keras_h5",
+        "Keras in HDF5",
+        (".h5", ".hdf5"),
+        "keras",
+        "keras_h5_writing",
+        "loads; weights alone need the model in JSON",
+    ),
+    Format(
+        "keras_json",
+        "Keras model in JSON with its weights",
+        (".json",),
         "keras",
         "",
-        "loads; `weights=` names the weights of a model in JSON",
+        "loads; `weights=` names the file of the weights",
     ),
     Format("nnet", "NNET", (".nnet",), "nnet", "nnet", "loads, normalisation folded; `raw=True`"),
     Format(
@@ -160,21 +176,21 @@ def _by_content(path: Path, start: bytes) -> str | None:
     if start.startswith(b"PK\x03\x04"):
         return _kind_of_archive(path)
     if start.startswith(HDF5):
-        return "keras"
+        return "keras_h5"
     if start.startswith(NPY):
         raise InvalidFile(
             "it is one array of NumPy (.npy), not a network: collect weights and biases in an .npz."
         )
     if start.startswith(LEGACY_MAGIC):
         return "torch"
+    if safetensors.looks_like(start):  # whose length may begin as a pickle or an ONNX file does
+        return "safetensors"
     if start[:1] == b"\x80" and start[1:2] <= b"\x05":
         return "pickle"
     if onnx.looks_like(start):
         return "onnx"
     if start.lstrip().startswith(b"{") and path.suffix.lower() != ".safetensors":
-        return "keras"
-    if safetensors.looks_like(start):
-        return "safetensors"
+        return "keras_json"
     if nnet.looks_like(start):
         return "nnet"
     return None

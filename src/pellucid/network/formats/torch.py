@@ -123,7 +123,8 @@ def _chain(module: "nn.Module") -> Chain:
             chain.rescale(scale, shift, f"layer {name}", what, _array(child.running_mean).dtype)  # type: ignore[arg-type]
             last = None
             continue
-        activation = _activation(child, name)
+        slopes = _slopes(child)
+        activation = Activation("prelu") if slopes is not None else _activation(child, name)
         if activation is None:
             continue
         if not has_linear:
@@ -137,7 +138,11 @@ def _chain(module: "nn.Module") -> Chain:
                 f"has one activation per layer: put a Linear between them."
             )
         last = activation
-        chain.activation(activation, f"layer {name}")
+        if slopes is None:
+            chain.activation(activation, f"layer {name}")
+        else:
+            what = f"the slopes of layer {name} as two relu units for each, as they differ"
+            chain.slopes(slopes, f"layer {name}", what)
     if not has_linear:
         raise UnsupportedLayer(f"the {type(module).__name__} has no Linear; a network needs one.")
     return chain
@@ -280,13 +285,18 @@ def _leaky(module: Any) -> Activation:
     return Activation("abs") if slope == -1 else Activation("leaky_relu", (slope,))
 
 
-def _prelu(module: Any) -> Activation | None:
-    """Only one slope for all units; its shortest decimal form, which is the same float32."""
-    slopes = set(_array(module.weight).tolist())
-    if len(slopes) != 1:
-        return None
-    slope = _array(module.weight)[0]
+def _prelu(module: Any) -> Activation:
+    """One slope for all units, in its shortest decimal form, which is the same float32."""
+    slope = _array(module.weight).flat[0]
     return Activation("prelu", (float(str(slope)),))
+
+
+def _slopes(module: Any) -> Array | None:
+    """The slopes of a PReLU where they differ."""
+    if type(module) is not _torch().nn.PReLU:
+        return None
+    slopes = _array(module.weight)
+    return slopes if len(np.unique(slopes)) > 1 else None
 
 
 def _plain(name: str) -> Callable[[Any], Activation]:

@@ -16,7 +16,7 @@ import numpy as np
 from ..._errors import InvalidFile, UnsupportedLayer
 from ..._shapes import Array
 from ..activations import Activation
-from .contents import Archive, opening, read_bytes
+from .contents import Archive, Budget, opening, read_bytes
 from .entries import Entry, from_buffer
 from .loaded import Loaded, Options
 from .pickles import BlockedGlobal, Global, Record, Table, first_global, read_pickle
@@ -48,6 +48,10 @@ _NOTHING = (
     *("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct"),
     *(f"numpy.dtypes.{kind}DType" for kind in ("Float32", "Float64", "Int32", "Int64", "Bool")),
     *(f"torch.{kind}" for kind in ("float16", "bfloat16", "float32", "float64", "int64", "int32")),
+    *("argparse.Namespace", "types.SimpleNamespace", "torch.torch_version.TorchVersion"),
+    *(f"datetime.{kind}" for kind in ("datetime", "date", "time", "timedelta", "timezone")),
+    *(f"pathlib.{kind}Path" for kind in ("Posix", "Windows", "PurePosix", "PureWindows")),
+    *(f"pathlib._local.{kind}Path" for kind in ("Posix", "Windows", "PurePosix", "PureWindows")),
 )
 
 
@@ -69,10 +73,10 @@ class _Tensor:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
 
-    def entry(self, read: Callable[[_Storage], Array]) -> Entry:
-        return Entry(self.shape, self.storage.dtype, lambda: self._array(read))
+    def entry(self, read: Callable[[_Storage], Array], budget: Budget) -> Entry:
+        return Entry(self.shape, self.storage.dtype, lambda: self._array(read, budget))
 
-    def _array(self, read: Callable[[_Storage], Array]) -> Array:
+    def _array(self, read: Callable[[_Storage], Array], budget: Budget) -> Array:
         size = math.prod(self.shape)
         last = self.offset + sum((n - 1) * s for n, s in zip(self.shape, self.stride, strict=True))
         if size and (last >= self.storage.numel or size > self.storage.numel):
@@ -80,6 +84,7 @@ class _Tensor:
                 f"a tensor of shape {list(self.shape)} does not fit into its storage of "
                 f"{self.storage.numel} numbers."
             )
+        budget.spend(8 * size)
         values = read(self.storage)[self.offset :]
         strides = [s * values.itemsize for s in self.stride]
         return np.lib.stride_tricks.as_strided(values, self.shape, strides).copy()
@@ -111,7 +116,7 @@ def read_archive(archive: Archive, options: Options, pickled: str = "") -> Loade
         return _numbers(known[storage.key], storage, ">" if order.strip() == b"big" else "<")
 
     value = _unpickled(BytesIO(archive.read(f"{place}data.pkl")), is_script)
-    return _chosen(value, bytes_of, options)
+    return _chosen(value, bytes_of, options, Budget(archive.file_size))
 
 
 def _read_legacy(file: BytesIO, options: Options) -> Loaded:
@@ -150,7 +155,7 @@ def _read_legacy(file: BytesIO, options: Options) -> Loaded:
             raise InvalidFile(f"its storage {storage.key!r:.40} is missing.")
         return _numbers(data[slice(*places[storage.key])], storage, "<")
 
-    return _chosen(value, bytes_of, options)
+    return _chosen(value, bytes_of, options, Budget(len(data)))
 
 
 def _itemtype(storage: _Storage) -> str:
@@ -229,7 +234,7 @@ class _Search:
         if len(path) > 50:
             raise InvalidFile("its values are nested too deeply.")
         if isinstance(value, Record):
-            tensors = dict(_script_tensors(value, ()))
+            tensors = dict(_script_tensors(value, (), set()))
             if tensors:
                 self.found.append((".".join(path), tensors, None))
             return
@@ -240,20 +245,28 @@ class _Search:
                 (".".join(path), tensors, value if isinstance(value, Table) else None)
             )
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            self.walk(inner, (*path, str(key)))
+            self.walk(inner, (*path, _label(key)))
 
 
-def _script_tensors(module: Record, path: tuple[str, ...]) -> list[tuple[str, _Tensor]]:
-    """The parameters of a TorchScript module and its parts, by dotted names."""
-    if not isinstance(module.state, dict) or len(path) > 50:
+def _label(key: Any) -> str:
+    """A key as a part of a name; Python does not write numbers of thousands of digits."""
+    return "a number" if isinstance(key, int) and abs(key) >= 10**18 else str(key)
+
+
+def _script_tensors(
+    module: Record, path: tuple[str, ...], seen: set[int]
+) -> list[tuple[str, _Tensor]]:
+    """The parameters of a TorchScript module and its parts, by dotted names, each part once."""
+    if not isinstance(module.state, dict) or len(path) > 50 or id(module) in seen:
         return []
+    seen.add(id(module))
     found: list[tuple[str, _Tensor]] = []
     for key, value in module.state.items():
-        place = (*path, str(key))
+        place = (*path, _label(key))
         if isinstance(value, _Tensor):
             found.append((".".join(place), value))
         elif isinstance(value, Record):
-            found += _script_tensors(value, place)
+            found += _script_tensors(value, place, seen)
     return found
 
 
@@ -263,12 +276,14 @@ def _storages(value: Any) -> list[_Storage]:
     return [tensor.storage for _, tensors, _ in search.found for tensor in tensors.values()]
 
 
-def _chosen(value: Any, read: Callable[[_Storage], Array], options: Options) -> Loaded:
+def _chosen(
+    value: Any, read: Callable[[_Storage], Array], options: Options, budget: Budget
+) -> Loaded:
     search = _Search()
     search.walk(value, ())
     candidates, problems = [], []
     for place, tensors, table in search.found:
-        entries = {name: tensor.entry(read) for name, tensor in tensors.items()}
+        entries = {name: tensor.entry(read, budget) for name, tensor in tensors.items()}
         try:
             candidates += networks_of(entries, place, _own_activations(table), options.name)
         except UnsupportedLayer as error:

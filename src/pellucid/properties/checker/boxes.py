@@ -9,12 +9,13 @@ import numpy as np
 from ..._shapes import Array, Float64, Int
 from .bounds import Around, Known, by_intervals, lower_bounds, ranges_of
 from .document import Case, Layer, Refused
+from .stopping import Clock
 
 BATCH, ENTRIES = 64, 1 << 22
 """How many boxes are bounded together, and how many numbers may stand in one array for that."""
 
 
-def check_boxes(layers: Sequence[Layer], cases: Sequence[Case], evidence: Any) -> int:
+def check_boxes(layers: Sequence[Layer], cases: Sequence[Case], evidence: Any, clock: Clock) -> int:
     """Every case is excluded on every leaf of the halvings of its box; the number of leaves."""
     if type(evidence) is not dict or set(evidence) != {"boxes"}:
         raise Refused("the evidence does not have the fields of boxes")
@@ -32,13 +33,13 @@ def check_boxes(layers: Sequence[Layer], cases: Sequence[Case], evidence: Any) -
             raise Refused("cases of one box of the evidence have different boxes")
         seen += numbers
         splits = np.frombuffer(base64.b64decode(part["splits"], validate=True), "<i4")
-        n_leaves += _check_tree(layers, group, splits)
+        n_leaves += _check_tree(layers, group, splits, clock)
     if sorted(seen) != list(range(len(cases))):
         raise Refused("the evidence does not treat every case once")
     return n_leaves
 
 
-def _check_tree(layers: Sequence[Layer], group: Sequence[Case], splits: Array) -> int:
+def _check_tree(layers: Sequence[Layer], group: Sequence[Case], splits: Array, clock: Clock) -> int:
     """Every leaf of the halvings excludes all cases; the number of leaves.
 
     `splits` has every node before its children, the lower half first. What is known of a box holds
@@ -52,6 +53,7 @@ def _check_tree(layers: Sequence[Layer], group: Sequence[Case], splits: Array) -
     most = max(1, min(BATCH, ENTRIES // (2 * widest * widest)))
     n_leaves = 0
     while waiting:
+        clock.ask()
         boxes = _next(waiting, most)
         around = ranges_of(layers, boxes.low, boxes.high, boxes.known)
         boxes = boxes._replace(known=tuple(lines.z for lines in around))

@@ -8,12 +8,15 @@ import numpy as np
 
 from ..._shapes import Array
 from .document import Case, Layer, Refused, numbers
+from .stopping import Clock
 
 MOST_PRODUCTS = 50_000_000
 """Products of rational numbers for which a point is evaluated exactly."""
 
 
-def check_point(layers: Sequence[Layer], cases: Sequence[Case], evidence: Any) -> None:
+def check_point(
+    layers: Sequence[Layer], cases: Sequence[Case], evidence: Any, clock: Clock
+) -> None:
     """The outputs at the point of the evidence fulfil every row of a case whose box holds it."""
     if type(evidence) is not dict or set(evidence) != {"input"}:
         raise Refused("the evidence does not have the fields of a point")
@@ -25,7 +28,7 @@ def check_point(layers: Sequence[Layer], cases: Sequence[Case], evidence: Any) -
     inside = [case for case in cases if ((case[0] <= x) & (x <= case[1])).all()]
     if not inside:
         raise Refused("the point lies in no box of the property")
-    y = _exact_outputs(layers, x)
+    y = _exact_outputs(layers, x, clock)
     for _, _, A, b in inside:
         misses = (_dot(row, y) - Fraction(float(c)) for row, c in zip(A, b, strict=True))
         if all(miss <= 0 for miss in misses):
@@ -33,10 +36,13 @@ def check_point(layers: Sequence[Layer], cases: Sequence[Case], evidence: Any) -
     raise Refused("the outputs at the point break no case")
 
 
-def _exact_outputs(layers: Sequence[Layer], x: Array) -> list[Fraction]:
+def _exact_outputs(layers: Sequence[Layer], x: Array, clock: Clock) -> list[Fraction]:
     h = [Fraction(float(v)) for v in x]
     for W, b, name, parameters in layers:
-        z = [_dot(row, h) + Fraction(float(c)) for row, c in zip(W, b, strict=True)]
+        z = []
+        for row, c in zip(W, b, strict=True):
+            clock.ask()
+            z.append(_dot(row, h) + Fraction(float(c)))
         h = [_exact_value(name, parameters, value) for value in z]
     return h
 

@@ -194,10 +194,9 @@ def step(function: Callable[[Array], Array], work: Work, op: Operator, inputs: I
         return Constant(_computed(function, value.array), value.name)
     if isinstance(value, Head):
         return _of_head(op, value)
-    kind = op.kind
 
     def refuse() -> Affine:
-        raise UnsupportedLayer(f"{kind} of a value that depends on the inputs is no activation.")
+        raise UnsupportedLayer("is applied to a value that depends on the inputs: no activation.")
 
     return composed(function, argument(value), affine=refuse) or refuse()
 

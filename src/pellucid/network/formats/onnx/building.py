@@ -30,6 +30,7 @@ def built(
         raise InvalidFile(
             f"uses its weights again and again: {total:,} parameters of a file of {held:,} bytes."
         )
+    _check_finite(layers)
     dtype = _dtype(layers)
     nodes = [
         (
@@ -86,6 +87,19 @@ def _dtype(layers: list[Layer]) -> type:
         if array is not None and not isinstance(array, Rows)
     ]
     return np.float32 if all(array.dtype == np.float32 for array in arrays) else np.float64
+
+
+def _check_finite(layers: list[Layer]) -> None:
+    """Stored numbers are finite; those that were computed of them may be too large."""
+    for layer in layers:
+        for part in (layer.bias, *layer.terms.values()):
+            if part is None or isinstance(part, Rows) or part.dtype == np.float32:
+                continue
+            if not np.isfinite(part if isinstance(part, np.ndarray) else part.data).all():
+                raise InvalidFile(
+                    "weights or biases that are computed from its numbers are too large for a "
+                    "float, or undefined."
+                )
 
 
 def _as_network(work: Work, nodes: list[tuple], outputs: list[tuple[str, int]]) -> Network | None:

@@ -163,6 +163,7 @@ def conv(work: Work, op: Operator, inputs: Inputs) -> Value:
 
 def _convolved(work: Work, x: Affine, windows: Array, W: Array, groups: int) -> Affine:
     """The sum over channels and kernel of the windows' entries times the kernel."""
+    work.spend(2 * windows.size)
     n, spatial = len(windows), W.ndim - 2
     places = windows.shape[2 : 2 + spatial]
     order = (0, *range(2, 2 + spatial), 1, *range(2 + spatial, 2 + 2 * spatial))
@@ -224,8 +225,8 @@ def average_pool(work: Work, op: Operator, inputs: Inputs) -> Value:
         raise UnsupportedLayer("has windows that reach beyond the padding (ceil_mode = 1).")
     windows = _windows(work, op, x, kernel)
     shape = windows.shape[: len(x.shape)]
+    work.spend(3 * windows.size)
     columns = windows.reshape(math.prod(shape), -1)
-    work.spend(3 * columns.size)
     used = columns >= 0
     counts = used.sum(axis=1)
     whole = bool(op.get("count_include_pad", 0))
@@ -242,8 +243,8 @@ def batch_normalization(work: Work, op: Operator, inputs: Inputs) -> Value:
     x = work.affine(required(inputs, 0))
     names = ("scale", "biases", "means", "variances")
     parts = [work.finite(constant(inputs, i + 1, name)) for i, name in enumerate(names)]
-    if op.get("training_mode", 0):
-        raise UnsupportedLayer("normalises by each batch (training_mode); export in eval mode.")
+    if op.get("training_mode", 0) or (op.opset < 14 and len(op.outputs) > 1):
+        raise UnsupportedLayer("normalises by each batch (training mode); export in eval mode.")
     channels = x.shape[1] if len(x.shape) > 1 else 1
     if any(part.shape != (channels,) for part in parts):
         shapes = " and ".join(shape_text(part.shape) for part in parts)

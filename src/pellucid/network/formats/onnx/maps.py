@@ -5,6 +5,7 @@ sparse `csr_array`. What only moves numbers keeps them bit for bit; what compute
 float64.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,6 +67,11 @@ def is_light(M: Matrix) -> bool:
     return isinstance(M, Rows) or (not isinstance(M, np.ndarray) and M.nnz <= 2 * M.shape[0])
 
 
+def _n_read(M: Matrix) -> int:
+    """Entries that are not zero."""
+    return np.count_nonzero(M.index >= 0) if isinstance(M, Rows) else n_entries(M)
+
+
 def product(W: Array | Sparse, M: Matrix) -> Array | Sparse:
     """W M; exact (moved numbers in their dtype) where M is `Rows` without repeats."""
     wide = M.shape[1] > M.shape[0] / DENSE_FROM  # most columns of a dense product would be zero
@@ -122,7 +128,14 @@ def final(M: Matrix, dtype: np.dtype | type) -> Array | Sparse:
     """The matrix as it is kept: dense, or sparse where few entries are not zero."""
     if isinstance(M, np.ndarray):
         return M
-    kept = M.sparse().astype(dtype) if isinstance(M, Rows) else M
+    if isinstance(M, Rows):
+        used = np.flatnonzero(M.index >= 0)
+        if len(used) < DENSE_FROM * M.shape[0] * M.shape[1]:
+            return M.sparse().astype(dtype)
+        picked = np.zeros(M.shape, dtype)
+        picked[used, M.index[used]] = 1
+        return picked
+    kept = M
     kept.sum_duplicates()
     return kept.toarray() if kept.nnz >= DENSE_FROM * kept.shape[0] * kept.shape[1] else kept
 
@@ -145,12 +158,17 @@ class Affine:
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def is_light(self) -> bool:
-        """Whether a linear map of it can be taken without making a layer of it first."""
-        return all(is_light(M) for M in self.terms.values())
+        """Whether a linear map of it can be taken without making a layer of it first.
+
+        Nothing grows where every entry reads two entries of values at most.
+        """
+        if not all(is_light(M) for M in self.terms.values()):
+            return False
+        return len(self.terms) < 3 or sum(map(_n_read, self.terms.values())) <= 2 * self.size
 
     def pure(self) -> int | None:
         """The value that this tensor is, entry for entry; None if it is something else."""

@@ -35,6 +35,8 @@ def dropout(work: Work, op: Operator, inputs: Inputs) -> Value:
     training = optional(inputs, 2)
     if training is not None and constant(inputs, 2, "a training mode").array.any():
         raise UnsupportedLayer("drops values at random (training_mode); export in eval mode.")
+    if op.opset < 7 and op.attributes.get("is_test") == 0:
+        raise UnsupportedLayer("drops values at random (is_test = 0); export in eval mode.")
     if any(op.outputs[1:]):
         raise UnsupportedLayer("gives its mask, which is random; export in eval mode.")
     return required(inputs, 0)

@@ -15,6 +15,7 @@ from .values import Constant, Formula, Head, Value, recognized
 FREE_ENTRIES = 2**24  # numbers that any file may make the reader compute
 FREE_VISITS = 2**27  # entries of all tensors that the operators of a model read and give
 ENTRIES_PER_BYTE, VISITS_PER_BYTE = 2, 16  # more of both for each byte of the file
+MOST_TERMS = 4  # values in a sum; one of more, as of many skips in a row, becomes a layer
 PER_INPUT = 16  # numbers that an input counts for, since all that follows has its size
 
 
@@ -193,7 +194,8 @@ class Work:
         """The sum of two tensors of one shape, accounted for."""
         both = a.terms.keys() & b.terms.keys()
         self.spend(sum(_shape_or_nnz(z.terms[value]) for z in (a, b) for value in both))
-        return a.plus(b)
+        total = a.plus(b)
+        return total if len(total.terms) <= MOST_TERMS else self.as_value(total)
 
     def times(self, z: Affine, factors: Array) -> Affine:
         """The entries times constants, accounted for."""

@@ -1,0 +1,1 @@
+"""Tables, their folds, the programs that are compared on them, and what is said about them."""
