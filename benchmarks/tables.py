@@ -1,13 +1,14 @@
 """The estimators on real tables, against what people use: accuracy, calibration and time.
 
-    python benchmarks/tables.py [--only TABLE] [--program NAME] [--quick] [--again] [--write]
+    python benchmarks/tables.py [--only TABLE] [--program NAME] [--quick] [--again] [--kept]
+                                [--write]
 
 Every program is fitted on the same folds (`tabular/rows.py` has the protocol), one after the other
 on one thread; times are processor seconds of fitting and predicting. What was measured is kept in
 benchmarks/.tables, so that a stopped run goes on where it was; `--again` measures the presets of
-Pellucid anew. `--program` may be given several times. `--quick` takes three small tables and
-leaves RealMLP-TD out. The exit status is 1 where a target is missed. `--write` puts the section
-into benchmarks/RESULTS.md.
+Pellucid anew, and `--kept` measures nothing and reports what is there. `--only` and `--program` may
+be given several times. `--quick` takes three small tables and leaves RealMLP-TD out. The exit
+status is 1 where a target is missed. `--write` puts the section into benchmarks/RESULTS.md.
 """
 
 import argparse
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--program", action="append", choices=list(PROGRAMS), metavar="NAME")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--kept", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     if arguments.write and (arguments.only or arguments.program or arguments.quick):
@@ -49,10 +51,12 @@ def main() -> None:
     if arguments.quick:
         programs = [name for name in programs if name != "RealMLP-TD"]
     chosen = {name: PROGRAMS[name] for name in programs}
-    if arguments.again:
+    if arguments.again and not arguments.kept:
         forget(tables, [name for name in programs if name in PRESETS])
-    warm_up(tables, chosen)
-    outcomes = {table: measure(table, chosen) for table in tables}
+    if not arguments.kept:
+        warm_up(tables, chosen)
+    outcomes = {table: measure(table, chosen, arguments.kept) for table in tables}
+    outcomes = {table: of for table, of in outcomes.items() if of}
     claims = all_claims(outcomes)
     about = (
         f"{machine()}, {versions(*PACKAGES)}; one thread; all scores on the held-out rows of all "

@@ -40,13 +40,18 @@ class Outcome:
         return self.predicted.ndim == 2
 
 
-def measure(table: str, programs: Mapping[str, Program]) -> dict[str, Outcome]:
-    """Every program on every fold of the table, from the cache where it is there."""
+def measure(table: str, programs: Mapping[str, Program], kept: bool = False) -> dict[str, Outcome]:
+    """Every program on every fold of the table, from the cache where it is there.
+
+    `kept`: nothing is measured, and a program that lacks a fold is left out.
+    """
     rows = table_rows(table)
     tests = rows.test_rows()
     check_splits(table, tests)
     outcomes = {}
     for name, program in programs.items():
+        if kept and not all(_file(table, name, k).exists() for k in range(len(tests))):
+            continue
         parts = []
         for k, test in enumerate(tests):
             file = _file(table, name, k)

@@ -138,7 +138,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     found = {}
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, Preset):
-            value = {"preset": {**vars(value), "hidden": list(value.hidden)}}
+            value = {"preset": {name: _plain(one) for name, one in vars(value).items()}}
         elif name == "random_state" and not isinstance(value, (int, np.integer)):
             value = None
         elif name == "class_weight" and value is not None and not isinstance(value, str):
@@ -151,8 +151,10 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 def _given_parameters(values: dict[str, Any]) -> dict[str, Any]:
     found = dict(values)
     if isinstance(found["preset"], dict):
-        given = found["preset"]["preset"]
-        found["preset"] = Preset(**{**given, "hidden": tuple(given["hidden"])})
+        given = dict(found["preset"]["preset"])
+        alternate = tuple((str(name), value) for name, value in given.pop("alternate", ()))
+        given["hidden"] = tuple(given["hidden"])
+        found["preset"] = Preset(**given, alternate=alternate)
     if isinstance(found.get("class_weight"), dict):
         found["class_weight"] = dict(found["class_weight"]["weights"])
     return found
