@@ -6,15 +6,20 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src/pellucid/_kernels/*/*.hpp) \
           src/pellucid/_kernels/CMakeLists.txt CMakeLists.txt
 WORKERS ?= 2
+NODE := tests/playground/node_modules
 
-.PHONY: help run reproduce test test-long check format lint types layers docs promises bench fuzz sanitize clean
+.PHONY: help run play reproduce test test-long test-page node check format lint types layers docs promises js wasm bench fuzz sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
+	@echo "make play    set up the core and open the playground in the browser"
 	@echo "make reproduce  set up everything; every number and figure of the course chapters"
 	@echo "make test    set up everything and run the tests"
 	@echo "make test-long  the tests that repeat others in many more variants"
+	@echo "make test-page  every test of the playground's page in Chromium"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
+	@echo "make js      check the types of the playground's modules, and run their tests (needs Node)"
+	@echo "make wasm    build the playground's engine from the kernels (needs emscripten)"
 	@echo "make bench   time training and regions against their peers (half an hour)"
 	@echo "make fuzz    damaged files of every kind against the readers (10 minutes)"
 	@echo "make sanitize  fuzz the kernel under AddressSanitizer and UBSan (20 minutes)"
@@ -22,6 +27,9 @@ help:
 
 run: $(VENV)/.core
 	@$(BIN)/pellucid diagnose penguins --hidden 8,8 --learning-rate 0.001 --steps 500
+
+play: $(VENV)/.core
+	@$(BIN)/pellucid playground
 
 reproduce: $(VENV)/.all
 	$(BIN)/pellucid reproduce --out reproduction
@@ -32,7 +40,18 @@ test: $(VENV)/.all
 test-long: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
 
-check: format-check lint types layers promises docs test
+test-page: $(VENV)/.all node
+	$(BIN)/python -m pytest -n $(WORKERS) -m page tests/playground $(ARGS)
+
+node: $(NODE)/.package-lock.json
+
+$(NODE)/.package-lock.json: tests/playground/package-lock.json
+	@command -v npm >/dev/null || \
+	    { echo "The playground's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
+	@echo "Installing the node tools of the tests ..."
+	@npm ci --prefix tests/playground --no-audit --no-fund --silent
+
+check: format-check lint types layers promises docs js test
 
 format: $(VENV)/.all
 	$(BIN)/ruff check --fix-only --quiet .
@@ -59,6 +78,17 @@ docs: $(VENV)/.all
 
 fuzz: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz_readers.py $(SECONDS_EACH)
+
+JS := src/pellucid/playground/static
+
+js: node
+	$(NODE)/.bin/tsc --project $(JS)/jsconfig.json
+	node --test tests/playground/js
+
+wasm:
+	@command -v emcc >/dev/null || \
+	    { echo "The playground's engine is built with emscripten; on Debian or Ubuntu: apt-get install emscripten"; exit 2; }
+	$(PYTHON) tools/build_wasm.py
 
 sanitize:
 	tools/sanitize.sh $(SECONDS_EACH)

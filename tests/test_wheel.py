@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from pellucid.playground.site import page_files
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -61,6 +63,10 @@ def test_wheel_holds_kernels_data_and_licences_and_no_sources(wheel):
     assert any(n.startswith("pellucid/_kernels/_native") and n.endswith(".so") for n in names)
     assert "pellucid/datasets/data/penguins.csv" in names
     assert "pellucid/py.typed" in names
+    assert {f"pellucid/playground/static/{name}" for name in page_files()} <= set(names)
+    assert {"pellucid/playground/notebook/view.js", "pellucid/playground/offline/offline.js"} <= {
+        *names
+    }
     assert any(n.endswith("licenses/LICENSE") for n in names)
     assert not [n for n in names if n.endswith((".cpp", ".hpp", "CMakeLists.txt"))]
 

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 _PACKAGES = (
     *("constructions", "datasets", "likelihoods", "network", "plot", "properties", "regions"),
     *("symmetry", "training", "diagnosis", "report", "reproduction"),
-    *("walkthrough", "quiz", "estimators"),
+    *("walkthrough", "quiz", "estimators", "playground"),
 )
 _PUBLIC = {
     "_errors": (

@@ -157,3 +157,20 @@ def test_a_mistake_is_one_line(words, message, capsys):
     assert printed.err.count("\n") == 1
     assert printed.out == ""
     assert sorted(os.listdir(".")) == before
+
+
+def test_the_networks_of_an_estimator_are_read_with_its_preprocessing(capsys):
+    """Regions, walkthrough and inspect take its rows as the network takes them."""
+    trained()
+    model = load_estimator("model.pellucid")
+    table = pellucid.datasets.read_table("table.csv", "kind", drop=["price"])
+    inputs = model._ensemble.members[-1].preprocessing(model._features(table))
+    last = ["--name", str(len(model.networks_) - 1)]
+    capsys.readouterr()
+    words = ["walkthrough", "model.pellucid", "table.csv", "--row", "3", "--drop", "price"]
+    assert run([*words, *last, "--out", "pass.txt"]) == 0
+    text = Path("pass.txt").read_text()
+    size = model._ensemble.members[-1].preprocessing.feature_names.index("size")
+    assert re.search(rf"size +{inputs[3, size]:.5f}", text)
+    words = ["inspect", "model.pellucid", "--data", "table.csv", "--drop", "price"]
+    assert run([*words, *last]) == 0

@@ -103,7 +103,7 @@ def test_what_is_saved_is_read_back_to_the_bit(dtype, tmp_path):
 @pytest.mark.parametrize(
     ("net", "said"),
     [
-        (initialize([2, 3, 1], "tanh"), "has tanh; NNET files know only relu"),
+        (initialize([2, 3, 1], "tanh"), "hidden layers with tanh; NNET files know only relu"),
         (initialize([2, 3, 1], output_activation="sigmoid"), "has a sigmoid output"),
         (Network([[[np.nan]]], None), "infinite or undefined weights"),
     ],

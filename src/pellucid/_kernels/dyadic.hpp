@@ -23,6 +23,8 @@ public:
     void add_product(const Dyadic& a, const Dyadic& b, bool subtract = false);
     void add(const Dyadic& a, bool subtract = false);
     friend Dyadic operator*(const Dyadic& a, const Dyadic& b);
+    // Equal numbers have equal limbs, since zero limbs are dropped.
+    friend bool operator==(const Dyadic& a, const Dyadic& b) = default;
 
     uint64_t residue() const;    // modulo the prime 2^61 - 1
     double approximate() const;  // for messages and tests; relative error below 2^-50

@@ -163,6 +163,12 @@ const ExactPredicates::Row& ExactPredicates::output(int32_t layer, int32_t unit)
     return h;
 }
 
+const std::vector<Dyadic>& ExactPredicates::affine(const uint64_t* const* patterns, int32_t layer,
+                                                   int32_t unit) {
+    refresh(patterns, layer);
+    return preactivation(layer, unit);
+}
+
 ExactPredicates::Row ExactPredicates::hyperplane(LineId id) {
     if (id.is_side()) {
         Row row(size_t(d_) + 1);

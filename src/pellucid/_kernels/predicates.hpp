@@ -91,6 +91,10 @@ public:
     // That point, each coordinate with a relative error below 2^-49.
     void point(const uint64_t* const* patterns, const LineId* through, int32_t n, double* x);
 
+    // z of a unit as an affine function, d slopes and a constant, under the patterns of the layers
+    // before. Valid until the next call.
+    const std::vector<Dyadic>& affine(const uint64_t* const* patterns, int32_t layer, int32_t unit);
+
 private:
     using Row = std::vector<Dyadic>;  // d slopes and a constant
 

@@ -203,11 +203,16 @@ constexpr RegionKernel kernel_of() {
 
 }  // namespace
 
+#if defined(PELLUCID_SMALL)  // for a page, segments alone
+extern const RegionKernel line_kernel;
+const RegionKernel line_kernel = kernel_of<1, 1>();
+#else
 // Take the first with enough dimensions and facets.
 extern const RegionKernel box_kernels[N_BOX_KERNELS];
 const RegionKernel box_kernels[N_BOX_KERNELS] = {kernel_of<1, 1>(), kernel_of<3, 1>(),
                                                  kernel_of<4, 1>(), kernel_of<5, 1>(), kernel_of<6, 1>(),
                                                  kernel_of<8, 1>(), kernel_of<10, 1>(), kernel_of<16, 1>(),
                                                  kernel_of<16, 16>()};
+#endif
 
 }  // namespace pellucid::PELLUCID_ISA

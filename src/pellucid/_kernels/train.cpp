@@ -140,6 +140,7 @@ Status move(const Job& job, Workspace& w) {
 Status one_step(const Job& job, Workspace& w) {
     Run& run = w.run;
     if (__atomic_load_n(job.stop, __ATOMIC_RELAXED)) return Status::interrupted;
+    if (job.pause_at && run.step >= job.pause_at) return Status::interrupted;
     const bool recording = run.step % job.record_every == 0;
     const bool measuring = w.meter.every && run.step % w.meter.every == 0;
     const Evaluated at = evaluate(job, w, recording, measuring);
@@ -159,7 +160,7 @@ Status one_step(const Job& job, Workspace& w) {
 // diverged, whatever its parameters are by now.
 Outcome finish(const Job& job, Workspace& w, Status status) {
     Run& run = w.run;
-    if (status == Status::interrupted && job.pause.counters)
+    if (status != Status::diverged && job.pause.counters)
         transfer(run, {Transfer::save, job.pause});
     double loss = __builtin_nan("");
     if (status != Status::diverged) loss = mean_loss(job, w, job.training);
@@ -197,6 +198,8 @@ size_t workspace_bytes(const Job& job) {
     plan(job, arena);
     return arena.used;
 }
+
+#if !defined(PELLUCID_SMALL)
 
 // Calls f on blocks of L numbers, so that any n will do.
 template <class F>
@@ -249,10 +252,16 @@ double rate_of_step(const Job& job, int64_t step) {
     return learning_rate(job, step, job.optimizer.learning_rate);
 }
 
+#endif
+
 }  // namespace
 
 extern const Kernel kernel;
+#if defined(PELLUCID_SMALL)
+const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, state_size, train, nullptr, nullptr, nullptr};
+#else
 const Kernel kernel{PELLUCID_ISA_NAME, workspace_bytes, state_size, train,
                     rate_of_step,      apply,           activate_any};
+#endif
 
 }  // namespace pellucid::PELLUCID_ISA

@@ -118,9 +118,10 @@ struct Job {
     double* validation_losses;  // the same room, or null without validation rows
     Measures measures;
     State<Real> resume;         // where to start; its records are in the arrays above. Null: afresh
-    State<Real> pause;          // where an interrupted run puts its state, or null
+    State<Real> pause;          // where a run puts its state in the end unless it diverged, or null
     const int32_t* stop;        // not 0: stop before the next step
     int64_t* progress;          // steps done so far, for whoever watches
+    int64_t pause_at;           // stop before this step as well; 0: nowhere
 };
 
 struct Outcome {

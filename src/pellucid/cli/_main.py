@@ -19,6 +19,7 @@ from .convert import convert
 from .datasets import datasets
 from .diagnose import diagnose
 from .inspect import inspect
+from .playground import playground
 from .predict import predict
 from .quiz import quiz
 from .regions import regions
@@ -53,6 +54,7 @@ VERBS = {
     walkthrough: "Show one forward and backward pass of a network with every number.",
     inspect: "Show what a network of any kind is: layers, weights, units, regions.",
     convert: "Write a network in another format, and compare both.",
+    playground: "Open the page on which a network learns, or write it into a folder.",
     quiz: "Answer questions about networks, with generated numbers.",
     reproduce: "Compute the numbers and figures of the course chapters, and compare them.",
     datasets: "List the data sets, or write one to a file.",

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._errors import InvalidFile, InvalidInput, UnsupportedLayer
+from .._errors import InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..datasets import Table
-    from ..network import AffineGraph, Network
+    from ..network import AffineGraph, Loaded, Network
 
 
 def read_model(
@@ -17,13 +19,18 @@ def read_model(
 
     The options are those of `load`; texts are kept by files of our own alone.
     """
-    from ..network import read, read_metadata
+    from ..network import read
 
     loaded = read(model, **options)
-    try:
-        return loaded.network, read_metadata(model), dict(loaded.heads)
-    except InvalidFile:
-        return loaded.network, {}, dict(loaded.heads)
+    return loaded.network, about_of(model, loaded), dict(loaded.heads)
+
+
+def about_of(model: "str | Path", loaded: "Loaded") -> dict[str, str]:
+    """The texts that a file of our own keeps; "member" is the number of the network in it."""
+    from ..network.kept import texts_of
+
+    texts = texts_of(model)
+    return texts and texts | {"member": loaded.name.partition("networks.")[2] or "0"}
 
 
 def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
@@ -42,24 +49,6 @@ def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:
         ) from None
 
 
-def names_in(
-    about: dict[str, str], network: "Network | AffineGraph"
-) -> tuple[list[str] | None, list[str] | None]:
-    """What inputs and classes are called, where the file says so as those of `train` do."""
-    import json
-
-    found: list[list[str] | None] = []
-    for key, most in (("feature_names", network.d_in), ("classes", max(2, network.d_out))):
-        try:
-            value = json.loads(about.get(key, "null"))
-        except ValueError:
-            value = None
-        if not isinstance(value, list) or len(value) != most:
-            value = None
-        found.append(value and [str(name) for name in value])
-    return found[0], found[1]
-
-
 def table_of(data: str, target: str | None, drop: list[str] | None) -> "Table":
     """The table that rows are taken from; its target decides about the task."""
     from ._load import load_table
@@ -76,8 +65,13 @@ def rows_for(
 ) -> tuple[Sequence[str], Any]:
     """Names and values of the encoded, unscaled columns, as `train` gives them to the network.
 
-    `what` is what the user calls the table, and `about` the metadata of the network.
+    `what` is what the user calls the table, and `about` the metadata of the network. The network of
+    an estimator takes the columns as its preprocessing makes them.
     """
+    if about and "estimator" in about:
+        from ..estimators.saving import encoded_rows
+
+        return encoded_rows(about["estimator"], int(about["member"]), table)
     encoder = table.encoder(_training_rows(table, about or {}), standardize=False)
     if encoder.d != network.d_in:
         raise InvalidInput(

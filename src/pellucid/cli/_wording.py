@@ -10,6 +10,7 @@ SETTINGS = (
     "batch_size",
     "learning_rate",
     "optimizer",
+    "port",
     "seed",
     "steps",
     "weight_decay",

@@ -55,7 +55,7 @@ def inspect(
     from ..network import read
 
     loaded = read(model, **o.network_options(activation, name, only_output, raw, weights))
-    rows = None if data is None else _rows(loaded, data, target, drop)
+    rows = None if data is None else _rows(model, loaded, data, target, drop)
     found = inspect_network(loaded, rows, _box(box, loaded.network.d_in))
     if json:
         _print_json(found)
@@ -70,10 +70,16 @@ def _box(words: list[str] | None, d_in: int) -> "Box | None":
     return domain if isinstance(domain, Box) else None
 
 
-def _rows(loaded: "Loaded", data: str, target: str | None, drop: list[str] | None) -> Any:
-    from ._model import rows_for, table_of
+def _rows(
+    model: Path, loaded: "Loaded", data: str, target: str | None, drop: list[str] | None
+) -> Any:
+    from ._model import about_of, rows_for, table_of
 
-    return rows_for(table_of(data, target, drop), loaded.network, None)[1]
+    about = about_of(model, loaded)
+    if target is None and Path(data).suffix:  # a file: its target may be the model's
+        target = about.get("target")
+    split = {key: about[key] for key in ("estimator", "member") if key in about}
+    return rows_for(table_of(data, target, drop), loaded.network, None, about=split)[1]
 
 
 def _print_json(found: "Inspection") -> None:

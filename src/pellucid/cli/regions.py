@@ -10,7 +10,7 @@ import typer
 from .._errors import InvalidInput
 from . import _options as o
 from ._domain import Asked
-from ._model import names_in, read_model, rows_for, table_of
+from ._model import read_model, rows_for, table_of
 from ._region_files import Places
 from ._words import HERE
 
@@ -183,6 +183,8 @@ class _Work:
         output: int | None,
         boundary: bool | None,
     ):
+        from ..network.kept import names_in
+
         self.model, self.asked = Path(model), asked
         self.network: Network | AffineGraph
         self.network, about, self.heads = read_model(model, **options)

@@ -8,7 +8,7 @@ import typer
 
 from .._errors import InvalidInput
 from . import _options as o
-from ._model import names_in, read_chain, rows_for, table_of
+from ._model import read_chain, rows_for, table_of
 
 if TYPE_CHECKING:
     from ..network import Network
@@ -151,6 +151,8 @@ class _Example:
     """The network, and the rows with targets that go through it."""
 
     def __init__(self, network: "Network", about: dict[str, str]):
+        from ..network.kept import names_in
+
         self.network = network
         self.about = about
         self.names: Sequence[str] | None

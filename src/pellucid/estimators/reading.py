@@ -38,7 +38,7 @@ def read_new(
 def read_as_before(estimator: Any, X: Any, used: Collection[str] | None = None) -> Features:
     """The columns of later rows, of the kinds that they had in the fit; all, or those in `used`."""
     if isinstance(X, (Table, Features)):
-        return _of_table(X.columns, estimator.column_kinds_, used)
+        return of_table(X.columns, estimator.column_kinds_, used)
     try:
         if is_frame(X):
             validate_data(estimator, X, skip_check_array=True, reset=False)
@@ -49,7 +49,7 @@ def read_as_before(estimator: Any, X: Any, used: Collection[str] | None = None) 
         raise _wrong_cell(error) from None
 
 
-def _of_table(
+def of_table(
     columns: tuple[Column, ...], kinds: dict[str, str], used: Collection[str] | None
 ) -> Features:
     """Columns that have their kinds already, found by their names."""

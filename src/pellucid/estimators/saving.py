@@ -9,6 +9,7 @@ import numpy as np
 
 from .._errors import InvalidFile, PellucidError
 from .._shapes import Array
+from ..datasets import Table
 from ..likelihoods import as_likelihood
 from ..network import read_metadata
 from ..network.files import naming, read_networks, write_atomically
@@ -16,6 +17,7 @@ from ..network.serialization import to_bytes
 from .calibration import Temperature
 from .describing import preprocessing_of, preprocessing_values, unit_from, unit_values
 from .members import Member
+from .reading import of_table
 from .recipe import Preset
 from .splitting import Split
 
@@ -30,6 +32,8 @@ def save_estimator(estimator: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(estimator)
     members = estimator._ensemble.members
     texts = {"estimator": json.dumps(_values(estimator)), "likelihood": str(estimator._head)}
+    if len(estimator.target_names_) == 1:
+        texts["target"] = estimator.target_names_[0]
     texts["feature_names"] = json.dumps(list(estimator.preprocessing_.feature_names))
     if hasattr(estimator, "classes_"):
         texts["classes"] = json.dumps([str(name) for name in estimator.classes_])
@@ -62,6 +66,24 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
             raise InvalidFile("the description of its estimator is damaged.") from None
+
+
+def encoded_rows(text: str, member: int, table: Table) -> tuple[tuple[str, ...], Array]:
+    """Names and inputs (n, d_in) of a table's rows, as one network of a saved estimator takes them.
+
+    `text` is what its file keeps as "estimator".
+    """
+    try:
+        values = json.loads(text)
+        place = values["members"][member]["preprocessing"]
+        preprocessing = preprocessing_of(values["preprocessings"][place])
+        used = [encoding.name for encoding in preprocessing.encoder.encodings]
+        kinds = {str(name): str(kind) for name, kind in values["kinds"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+        if isinstance(error, PellucidError):
+            raise
+        raise InvalidFile("the description of its estimator is damaged.") from None
+    return preprocessing.feature_names, preprocessing(of_table(table.columns, kinds, used))
 
 
 def _values(estimator: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ namespace {
 // Where no vertices are wanted, box_games.hpp may know the parts without them.
 template <int DIM, int WORDS>
 bool Box<DIM, WORDS>::cut(Chunk<DIM>& chunk, const Cell<WORDS>& cell, uint64_t todo, uint64_t on) {
+    if constexpr (DIM == 1) return false;  // all that follows is left out of the object
     const bool counts = chunk.last && problem_.wanted == Wanted::count;
     const bool bare = chunk.last && problem_.wanted == Wanted::patterns;
     const int m = __builtin_popcountll(todo);

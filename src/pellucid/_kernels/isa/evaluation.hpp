@@ -94,7 +94,7 @@ PELLUCID_INLINE void for_tiles(int largest_vb, int64_t n, const Visit& visit) {
         const int vb = tile_vectors(largest_vb, n - at);
         const int R = vb * L;
         const int valid = n - at < R ? int(n - at) : R;
-        if (vb == 4) visit.template operator()<4>(at, valid);
+        if (!is_small && vb == 4) visit.template operator()<is_small ? 1 : 4>(at, valid);
         else if (vb == 2) visit.template operator()<2>(at, valid);
         else visit.template operator()<1>(at, valid);
         at += R;
@@ -105,7 +105,7 @@ PELLUCID_INLINE void for_tiles(int largest_vb, int64_t n, const Visit& visit) {
 // after the other; only its last tile may hold fewer rows than it has room for.
 template <class Visit>
 PELLUCID_INLINE void for_groups(const Network& net, int64_t n, const Visit& visit) {
-    if (net.group == 1)
+    if (is_small || net.group == 1)
         return for_tiles(net.largest_vb, n, [&]<int VB>(int64_t first, int valid) {
             visit.template operator()<VB>(first, valid, One{});
         });
@@ -180,7 +180,7 @@ PELLUCID_INLINE void group_losses(const Job& job, const Network& net, const Tile
         const Targets y{tile.labels, tile.targets, tile.weights, left < R ? left : R};
         real* outputs = last.h + int64_t(t) * last.n_out * R;
         if (net.likelihood > Likelihood::categorical) {
-            const auto head = want_loss ? head_losses<true> : head_losses<false>;
+            const auto head = want_loss || is_small ? head_losses<true> : head_losses<is_small>;
             head(net.head, outputs, last.n_out, R, y, weight, outputs, sum_of);
         } else if (want_loss)
             losses<VB, true>(net.likelihood, net.softening, outputs, last.n_out, y, weight,

@@ -33,7 +33,7 @@ PELLUCID_INLINE vf slope_series(vf x, const real (&c)[N]) {
 }
 
 // ln(1 + v) for v > -1; one_plus_v is 1 + v, from its own terms where v is not near 0.
-PELLUCID_INLINE vf log_near_1(vf v, vf one_plus_v) {
+PELLUCID_SHARED vf log_near_1(vf v, vf one_plus_v) {
     const vi near = abs(v) < 0.5f;
     const vf u = select(near, v, vf{}), s = u / (2.0f + u), s2 = s * s;
     const vf close = 2.0f * s + s * s2 * polynomial(s2, C::log1p);
@@ -51,7 +51,7 @@ PELLUCID_INLINE Shifted shifted(vf x) {
 }
 
 // ln Gamma(x) - (x - 1/2) ln x + x - ln(2 pi) / 2, for x > 0.
-PELLUCID_INLINE vf binet(vf x) {
+PELLUCID_SHARED vf binet(vf x) {
     const Shifted at = shifted(x);
     const vf top = at.low + real(series_from);
     vf product = at.low;
@@ -62,7 +62,7 @@ PELLUCID_INLINE vf binet(vf x) {
 }
 
 // Its derivative: digamma(x) - ln x + 1 / (2 x).
-PELLUCID_INLINE vf binet_slope(vf x) {
+PELLUCID_SHARED vf binet_slope(vf x) {
     const Shifted at = shifted(x);
     const vf top = at.low + real(series_from);
     vf over{}, under = all(1.0f);  // over / under = sum 1 / (x + k)
@@ -76,7 +76,7 @@ PELLUCID_INLINE vf binet_slope(vf x) {
 }
 
 // ln Gamma(x + 1/2) - ln Gamma(x) - ln(x) / 2, for x > 0.
-PELLUCID_INLINE vf half_step(vf x) {
+PELLUCID_SHARED vf half_step(vf x) {
     const Shifted at = shifted(x);
     vf over = all(1.0f), under = all(1.0f);
     for (int k = 0; k < series_from; ++k) {
@@ -88,7 +88,7 @@ PELLUCID_INLINE vf half_step(vf x) {
     return series(at.large, half_steps) + select(at.small, shift, vf{});
 }
 
-PELLUCID_INLINE vf half_step_slope(vf x) {
+PELLUCID_SHARED vf half_step_slope(vf x) {
     const Shifted at = shifted(x);
     vf over{}, under = all(1.0f);  // over / under = sum 1 / ((x + k) (x + k + 1/2))
     for (int k = 0; k < series_from; ++k) {

@@ -14,23 +14,23 @@ constexpr real half_log_2pi = 0.91893853320467274;
 constexpr real largest_log = 30;  // of the shape parameters r and nu
 
 // e^x for any x; infinite where it is too large, unlike exp.
-PELLUCID_INLINE vf exp_up(vf x) {
+PELLUCID_SHARED vf exp_up(vf x) {
     return select(x > C::largest_exponent, all(real(__builtin_inf())), exp(x));
 }
 
-PELLUCID_INLINE vf logistic_of(vf z) {
+PELLUCID_SHARED vf logistic_of(vf z) {
     const vf e = exp(-abs(z)), inverse = 1.0f / (1.0f + e);
     return select(z > 0.0f, inverse, e * inverse);
 }
 
-PELLUCID_INLINE vf softplus_of(vf z) { return max(vf{}, z) + log1p(exp(-abs(z))); }
+PELLUCID_SHARED vf softplus_of(vf z) { return max(vf{}, z) + log1p(exp(-abs(z))); }
 
 // ln(e^low + e^t), and its derivative by t: the logarithm of a scale with a floor.
 struct Floored {
     vf value, slope;
 };
 
-PELLUCID_INLINE Floored floored(vf t, vf low) {
+PELLUCID_SHARED Floored floored(vf t, vf low) {
     const vf d = t - low, e = exp(-abs(d)), inverse = 1.0f / (1.0f + e);
     return {max(low, t) + log1p(e), select(d > 0.0f, inverse, e * inverse)};
 }
@@ -131,7 +131,7 @@ struct StudentT {
 };
 
 // ln y! - y ln y + y for y > 0, and 0 for y = 0; y1 is y, or 1.
-PELLUCID_INLINE vf log_factorial_rest(vi positive, vf y1, vf log_y) {
+PELLUCID_SHARED vf log_factorial_rest(vi positive, vf y1, vf log_y) {
     return select(positive, half_log_2pi + 0.5f * log_y + binet(y1), vf{});
 }
 

@@ -60,7 +60,7 @@ inline bool wide_is_cheaper(int n_in, int n_out, int64_t tiles) {
 // with 2048 x 2048 70 % faster (AVX-512; batches of 128 to 512, second cache of 2 MB).
 constexpr int64_t own_cache_bytes = 512 * 1024, group_rows = 256;
 inline bool panels_pay(int64_t n_in, int64_t n_out, int64_t tiles) {
-    return tiles > 1 && n_in * n_out * int64_t(sizeof(real)) > own_cache_bytes;
+    return !is_small && tiles > 1 && n_in * n_out * int64_t(sizeof(real)) > own_cache_bytes;
 }
 
 inline Epilogue derivative_of(Activation a) {
@@ -95,7 +95,7 @@ inline int choose_vb(const Job& job, int64_t batch) {
         if (job.widths[l] > widest) widest = job.widths[l];
     if (batch <= L) return 1;
     if (batch <= 2 * L) return 2;
-    return int64_t(widest) * L * 16 > 32768 ? 2 : 4;
+    return is_small || int64_t(widest) * L * 16 > 32768 ? 2 : 4;
 }
 
 // Tiles of R rows that go through the network together: more than one where a layer is blocked.

@@ -17,13 +17,28 @@
 #include <xmmintrin.h>
 #endif
 
+#ifndef PELLUCID_INLINE
 #define PELLUCID_INLINE inline __attribute__((always_inline))
+#endif
+
+// PELLUCID_SMALL is for a page: fewer kinds of tiles, one form of a loss, and larger functions that
+// the rarer likelihoods share.
+#if defined(PELLUCID_SMALL)
+#define PELLUCID_SHARED inline __attribute__((noinline))
+#else
+#define PELLUCID_SHARED PELLUCID_INLINE
+#endif
 
 namespace pellucid::PELLUCID_ISA {
 
 typedef PELLUCID_REAL real;  // float or double
 constexpr int L = PELLUCID_LANES;
 constexpr bool many_registers = PELLUCID_REGISTERS >= 32;
+#if defined(PELLUCID_SMALL)
+constexpr bool is_small = true;
+#else
+constexpr bool is_small = false;
+#endif
 
 // Integers as wide as the numbers: masks, labels, and the bits of a number.
 template <size_t BYTES> struct IntegerOf { using type = int64_t; };

@@ -1,0 +1,126 @@
+// The playground in the output of a notebook: the same page in a frame of its own, without a server.
+// Its modules come with the widget's data and are loaded from memory.
+
+const BASE = "https://pellucid.invalid/";
+const TYPES = { js: "text/javascript", json: "application/json", wasm: "application/wasm", svg: "image/svg+xml" };
+const EVERY = 500; // milliseconds between two reports of trained weights
+
+export default {
+  render({ model, el }) {
+    const frame = document.createElement("iframe");
+    frame.title = "Pellucid playground";
+    Object.assign(frame.style, { width: "100%", height: `${model.get("height")}px`, border: "0" });
+    el.append(frame);
+    const urls = [];
+    const make = (content, type) => {
+      const url = URL.createObjectURL(new Blob([content], { type }));
+      urls.push(url);
+      return url;
+    };
+    const blobs = placed(model.get("modules"), make);
+    const ready = opened(frame, model, blobs);
+    const follow = () => ready.then((app) => show(app, model.get("shown")));
+    model.on("change:shown", follow);
+    ready.then((app) => report(app, model), (error) => { el.textContent = `The playground could not start: ${error.message}`; });
+    return () => {
+      model.off("change:shown", follow);
+      ready.then((app) => app.engine.close(), () => {});
+      frame.remove();
+      urls.forEach((url) => URL.revokeObjectURL(url));
+    };
+  },
+};
+
+/** Addresses of the modules: each is placed after those that it imports. */
+function placed(modules, make) {
+  const blobs = {};
+  for (const [path, text] of modules) {
+    blobs[path] = make(text.replaceAll(/"pellucid:([^"]+)"/g, (_, needed) => JSON.stringify(blobs[needed])), TYPES.js);
+  }
+  return blobs;
+}
+
+/** Fills the frame with the page and starts it; resolves to its controller. */
+async function opened(frame, model, blobs) {
+  const files = model.get("files");
+  const page = new DOMParser().parseFromString(text(files["index.html"]), "text/html");
+  const win = frame.contentWindow;
+  const doc = frame.contentDocument;
+  handOut(win, { ...files, "start.json": new TextEncoder().encode(JSON.stringify(model.get("start"))) }, blobs);
+  doc.documentElement.lang = "en";
+  doc.title = page.title;
+  for (const link of page.querySelectorAll('link[rel="stylesheet"]')) {
+    const style = doc.createElement("style");
+    style.textContent = text(files[link.getAttribute("href")]);
+    doc.head.append(style);
+  }
+  const start = doc.createElement("meta");
+  Object.assign(start, { name: "pellucid-start", content: `${BASE}start.json` });
+  doc.head.append(start);
+  doc.body.replaceChildren(...page.body.children);
+  for (const script of page.querySelectorAll("script[src]")) {
+    const module = doc.createElement("script");
+    module.type = "module";
+    module.src = blobs[script.getAttribute("src")];
+    doc.body.append(module);
+  }
+  return started(win, doc);
+}
+
+/** The page asks for its files below BASE; they are here. */
+function handOut(win, files, blobs) {
+  const fetched = win.fetch.bind(win);
+  const path = (url) => (String(url).startsWith(BASE) ? decodeURIComponent(new URL(url).pathname.slice(1)) : null);
+  win.fetch = async (what, options) => {
+    const name = path(what.url ?? what);
+    if (name === null) return fetched(what, options);
+    if (!(name in files)) return new win.Response(null, { status: 404 });
+    return new win.Response(files[name], { headers: { "content-type": TYPES[name.split(".").pop()] ?? "text/plain" } });
+  };
+  const Plain = win.Worker;
+  win.Worker = function (url, options) {
+    const name = path(url);
+    return new Plain(name === null ? url : blobs[name], options);
+  };
+  win.history.replaceState = () => {}; // the address is the notebook's
+}
+
+/** Waits until the page is at work. */
+async function started(win, doc) {
+  for (let i = 0; i < 600; i++) {
+    if (doc.documentElement.dataset.ready && win.pellucid) return win.pellucid;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  throw new Error("it did not answer");
+}
+
+/** Puts a network of Python in place: other weights of the same network, or another network. */
+function show(app, { widths, hidden, parameters }) {
+  const layers = widths.slice(1, -1).map((units, i) => ({ units, activation: hidden[i] }));
+  const values = new Float32Array(parameters.buffer.slice(parameters.byteOffset, parameters.byteOffset + parameters.byteLength));
+  const isSame = String(widths) === String(app.widths()) && JSON.stringify(layers) === JSON.stringify(app.state().hidden);
+  if (isSame) return app.edit(values, "from Python");
+  const bytes = new Uint8Array(values.buffer);
+  return app.apply({ hidden: layers, start: btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join("")) });
+}
+
+/** Tells Python the weights, now and then. */
+function report(app, model) {
+  let told = 0;
+  let timer = null;
+  const tell = () => {
+    timer = null;
+    told = performance.now();
+    const s = app.snapshot();
+    const hidden = app.state().hidden.map((layer) => layer.activation);
+    const trained = { widths: app.widths(), hidden, step: s.step, loss: s.training_loss };
+    model.set("trained", { ...trained, parameters: new DataView(s.parameters.slice().buffer) });
+    model.save_changes();
+  };
+  app.onsnapshot(() => {
+    timer ??= setTimeout(tell, Math.max(0, EVERY - (performance.now() - told)));
+  });
+  tell();
+}
+
+const text = (content) => (typeof content === "string" ? content : new TextDecoder().decode(content));

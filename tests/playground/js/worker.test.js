@@ -1,0 +1,161 @@
+// The worker's protocol, with this process in the place of the page.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+
+const engine = new URL("../../../src/pellucid/playground/static/engine/", import.meta.url);
+const module = await WebAssembly.compile(gunzipSync(readFileSync(new URL("pellucid.wasm.gz", engine))));
+
+/** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+const open = new Map();
+/** @type {any[]} */
+const snapshots = [];
+/** @type {number[]} */
+const progress = [];
+let next = 1;
+/** @type {any} */
+const self = {
+  /** @param {any} data */
+  postMessage(data) {
+    if (data.snapshot) return snapshots.push(data.snapshot);
+    if (data.progress !== undefined) return progress.push(data.progress);
+    const call = open.get(data.id);
+    open.delete(data.id);
+    return data.error === undefined ? call?.resolve(data.result) : call?.reject(new Error(data.error));
+  },
+};
+/** @type {any} */ (globalThis).self = self;
+/** @type {any[]} */
+const channels = [];
+globalThis.MessageChannel = class extends MessageChannel {
+  constructor() {
+    super();
+    channels.push(this);
+  }
+};
+after(() => channels.forEach(({ port1 }) => port1.close()));
+await import(new URL("worker.js", engine).href);
+self.onmessage({ data: { module } });
+
+/**
+ * @param {string} method
+ * @param {...any} args
+ * @returns {Promise<any>}
+ */
+function call(method, ...args) {
+  const id = next++;
+  return new Promise((resolve, reject) => {
+    open.set(id, { resolve, reject });
+    self.onmessage({ data: { id, method, args } });
+  });
+}
+
+const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function job(more = {}) {
+  const widths = [2, 4, 2];
+  const n = 60;
+  const X = Float32Array.from({ length: 2 * n }, (_, i) => Math.sin(i * i));
+  const labels = Int32Array.from({ length: n }, (_, i) => i % 2);
+  return {
+    widths,
+    hidden: [{ name: "tanh" }],
+    likelihood: { name: "categorical" },
+    optimizer: { name: "sgd", learning_rate: 0.1 },
+    batch_size: 10,
+    rows: { X, labels, n },
+    parameters: await call("initialize", { widths, seed: 1 }),
+    ...more,
+  };
+}
+
+test("steps, and all records between two answers", async () => {
+  assert.equal((await call("load", await job())).step, 0);
+  const snapshot = await call("step", 25);
+  assert.equal(snapshot.step, 25);
+  assert.equal(snapshot.status, "paused");
+  assert.deepEqual([...snapshot.records.steps], Array.from({ length: 25 }, (_, i) => i));
+});
+
+test("runs flat out, tells once until it is acknowledged, pauses between two steps", async () => {
+  await call("load", await job());
+  snapshots.length = 0;
+  const ended = call("run");
+  await sleep(150);
+  assert.equal(snapshots.length, 1);
+  assert.equal(snapshots[0].status, "running");
+  self.onmessage({ data: { acknowledge: true } });
+  await sleep(100);
+  assert.equal(snapshots.length, 2);
+  assert.ok(snapshots[1].step > snapshots[0].step);
+  assert.equal(snapshots[1].records.steps[0], snapshots[0].step);
+  const state = await call("state");
+  assert.ok(state.byteLength > 0);
+  const paused = await call("pause");
+  assert.deepEqual(await ended, paused);
+  assert.ok(paused.updates_per_second > 0);
+  await sleep(30);
+  assert.equal((await call("pause")).step, paused.step);
+});
+
+test("a run of so many steps takes as many", async () => {
+  await call("load", await job());
+  assert.equal((await call("run", 1234)).step, 1234);
+});
+
+test("a state taken from a running training goes on bit for bit", async () => {
+  await call("load", await job());
+  const ended = call("run");
+  await sleep(30);
+  const state = await call("state");
+  await call("pause");
+  await ended;
+  const { step } = await call("load", await job(), state);
+  const on = await call("step", 100);
+  await call("load", await job());
+  const whole = await call("step", step + 100);
+  assert.equal(whole.step, on.step);
+  assert.deepEqual(whole.parameters, on.parameters);
+});
+
+test("an edit keeps the step, also while it runs", async () => {
+  await call("load", await job());
+  await call("step", 5);
+  const parameters = await call("initialize", { widths: [2, 4, 2], seed: 9 });
+  const edited = await call("edit", parameters);
+  assert.equal(edited.step, 5);
+  assert.deepEqual(edited.parameters, parameters);
+});
+
+test("one of many trains to its end and tells how far it is", async () => {
+  progress.length = 0;
+  const result = await call("train", await job({ seed: 3 }), 5000);
+  assert.equal(result.steps, 5000);
+  assert.equal(result.records.steps.length, 5000);
+  assert.equal(progress.at(-1), 5000);
+  assert.ok(result.loss < Math.log(2) + 0.1);
+});
+
+test("divergence ends a run and says where", async () => {
+  const wild = await job({
+    widths: [2, 1], hidden: [], likelihood: { name: "gaussian" },
+    optimizer: { name: "sgd", learning_rate: 1e3 }, record_every: 10,
+  });
+  const { X, n } = wild.rows;
+  wild.rows = { X, n, targets: Float32Array.from({ length: n }, (_, i) => i) };
+  wild.parameters = await call("initialize", { widths: [2, 1] });
+  await call("load", wild);
+  const snapshot = await call("run");
+  assert.equal(snapshot.status, "diverged");
+  assert.ok(snapshot.diverged_at > 0);
+  assert.ok(snapshot.parameters.every(Number.isFinite));
+});
+
+test("what cannot be done is answered with a sentence", async () => {
+  await assert.rejects(call("load", await job({ widths: [2, 3] })), /activations for 0 hidden layers/);
+  await assert.rejects(call("step", 1), /no run is loaded/);
+  await assert.rejects(call("nothing"), /has no nothing/);
+  await assert.rejects(call("constructor"), /has no constructor/);
+  await assert.rejects(call("regions", { widths: [2, 2] }, null, {}), /activations/);
+});
