@@ -18,6 +18,9 @@ EMBEDDINGS_MADE = ("piecewise", "periodic")
 SHARE = 0.3
 """The input of a bin that lies wholly below x; 1 drew networks to the bins and away from x."""
 
+ROWS_OF_BIN = 100
+"""Fitting rows for each bin at least, unless that leaves fewer than two."""
+
 MOST_EMBEDDED = 256
 """Inputs that the embedding of all columns adds; where there are many columns, each gets fewer."""
 
@@ -108,7 +111,10 @@ def fit_preprocessing(
         return plain, notes
     z = plain(Features(kept).take(rows))[:, measured]
     rng = np.random.default_rng(seed)
-    size = max(2, min(preset.embedding_size, MOST_EMBEDDED // z.shape[1]))
+    size = min(preset.embedding_size, MOST_EMBEDDED // z.shape[1])
+    if preset.embedding == "piecewise":
+        size = min(size, len(z) // ROWS_OF_BIN)
+    size = max(2, size)
     knots = tuple(
         _quantile_knots(x, size)
         if preset.embedding == "piecewise"
