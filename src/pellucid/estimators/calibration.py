@@ -74,11 +74,13 @@ def fit_temperature(
         after[fold == k] = row_losses(tempered(probabilities[fold == k], value), y[fold == k])
     gain = u * (before - after)
     crossed = float(np.average(after, weights=u))
-    if not gain.mean() > 0:
+    value = _best(probabilities, y, u)
+    raises = np.average(row_losses(tempered(probabilities, value), y), weights=u) > loss
+    if not gain.mean() > 0 or raises:
         reason = "cross-fitted temperatures do not lower the held-out loss."
         return Temperature(1.0, n, loss, crossed, reason)
     reason = "fitted on the held-out rows; cross-fitted temperatures lower their loss, too."
-    return Temperature(_best(probabilities, y, u), n, loss, crossed, reason)
+    return Temperature(value, n, loss, crossed, reason)
 
 
 def _best(p: Float64[Array, "n k"], y: Int[Array, " n"], u: Float64[Array, " n"]) -> float:
