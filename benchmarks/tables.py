@@ -62,6 +62,8 @@ def main() -> None:
         f"{machine()}, {versions(*PACKAGES)}; one thread; all scores on the held-out rows of all "
         f"folds; {load()} processes wanted a processor at the end"
     )
+    if arguments.kept:
+        about += "; reported from what had been measured, blank is what had not"
     text = "\n\n".join([about, text_of(outcomes, programs, claims)])
     print(text)
     if arguments.write:

@@ -30,7 +30,8 @@ def inputs(fold: Fold) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     encoder = make_column_transformer(
         (numbers, fold.numeric), (levels, fold.categorical), remainder="drop"
     )
-    return encoder.fit_transform(fold.X), encoder.transform(fold.X_held_out)
+    X = np.asarray(encoder.fit_transform(fold.X))
+    return X, np.asarray(encoder.transform(fold.X_held_out))
 
 
 def linear(fold: Fold) -> Prediction:
@@ -55,7 +56,7 @@ def sklearn_mlp(fold: Fold) -> Prediction:
             return MLPClassifier(random_state=0).fit(X, fold.y).predict_proba(held_out)
         offset, scale = fold.y.mean(), fold.y.std()
         model = MLPRegressor(random_state=0).fit(X, (fold.y - offset) / scale)
-    return model.predict(held_out) * scale + offset
+    return np.asarray(model.predict(held_out)) * scale + offset
 
 
 def torch_recipe(fold: Fold) -> Prediction:

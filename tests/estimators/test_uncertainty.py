@@ -60,10 +60,20 @@ def test_a_temperature_never_raises_the_validation_loss(n, k, seed, sharpness, w
         assert found.loss_after < found.loss_before
 
 
-def test_a_temperature_that_few_rows_cannot_show_is_left_at_1():
-    """On calibrated probabilities it stays 1 nearly always."""
-    values = [fit_temperature(*sampled(120, 3, seed)).value for seed in range(30)]
-    assert sum(value != 1 for value in values) <= 8
+def test_few_rows_of_calibrated_probabilities_move_the_temperature_little():
+    p, y = sampled(5000, 3, 0)
+    truth = row_losses(p, y).mean()
+    values = [fit_temperature(*sampled(120, 3, seed)).value for seed in range(1, 31)]
+    assert sum(value != 1 for value in values) <= 20
+    losses = [row_losses(tempered(p, value), y).mean() for value in values]
+    assert np.mean(losses) - truth < 0.005
+
+
+def test_rows_that_are_all_right_do_not_make_the_temperature_0():
+    y = np.arange(150) % 3
+    p = np.eye(3)[y] * 0.85 + 0.05
+    found = fit_temperature(p, y)
+    assert 0.2 < found.value < 0.7
 
 
 def test_the_classifier_tells_its_temperature():

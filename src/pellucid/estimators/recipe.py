@@ -72,7 +72,7 @@ _OURS = Preset(
     epochs=100,
     patience=30,
     folds=6,
-    alternate=(("activation", "relu"), ("embedding", "piecewise"), ("embedding_size", 8)),
+    alternate=(("activation", "relu"), ("embedding", "piecewise"), ("embedding_size", 16)),
 )
 """What paid on the development tables; docs/estimators_defaults.md has the measurements."""
 
