@@ -53,7 +53,7 @@ def sklearn_mlp(fold: Fold) -> Prediction:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if fold.labels:
-            return MLPClassifier(random_state=0).fit(X, fold.y).predict_proba(held_out)
+            return np.asarray(MLPClassifier(random_state=0).fit(X, fold.y).predict_proba(held_out))
         offset, scale = fold.y.mean(), fold.y.std()
         model = MLPRegressor(random_state=0).fit(X, (fold.y - offset) / scale)
     return np.asarray(model.predict(held_out)) * scale + offset
