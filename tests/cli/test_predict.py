@@ -171,6 +171,8 @@ def test_the_networks_of_an_estimator_are_read_with_its_preprocessing(capsys):
     assert run([*words, *last, "--out", "pass.txt"]) == 0
     text = Path("pass.txt").read_text()
     size = model._ensemble.members[-1].preprocessing.feature_names.index("size")
-    assert re.search(rf"size +{inputs[3, size]:.5f}", text)
+    shown = re.search(r"size +(\S+)\n", text)
+    assert shown
+    assert float(shown[1]) == pytest.approx(inputs[3, size], abs=1e-5)
     words = ["inspect", "model.pellucid", "--data", "table.csv", "--drop", "price"]
     assert run([*words, *last]) == 0

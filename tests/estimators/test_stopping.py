@@ -97,8 +97,8 @@ def test_the_best_epoch_comes_back():
 def test_rows_of_an_eval_set_choose_the_epoch_and_are_not_trained_on():
     X, y = make_moons(300, noise=0.3, random_state=0)
     other = make_moons(100, noise=0.3, random_state=1)
-    quick = QUICK | {"preset": replace(PLAIN, temperature=False)}
-    model = FeedforwardClassifier(**quick).fit(X, y, eval_set=other)
+    settings = QUICK | {"preset": replace(PLAIN, temperature=False)}
+    model = FeedforwardClassifier(**settings).fit(X, y, eval_set=other)
     assert model.split_.kind == "given"
     assert len(model.split_.folds[0][0]) == 300
     p = model.predict_proba(other[0])

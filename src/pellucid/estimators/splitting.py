@@ -51,11 +51,11 @@ def make_split(
     if groups is not None:
         return _by_groups(_numbered(groups, n), labels, share, folds, seed)
     kind = "random" if labels is None else "stratified"
+    if labels is not None and np.bincount(labels).max() == 1:
+        text = "no rows were held out (no class has two): every epoch is made."
+        return Split("none", ((everything, everything[:0]),), text)
     if folds == 1:
         held_out = hold_out(labels, n, share, seed)
-        if not held_out.any():
-            text = "no rows were held out (no class has two): every epoch is made."
-            return Split("none", ((everything, everything[:0]),), text)
         found = ((np.flatnonzero(~held_out), np.flatnonzero(held_out)),)
     else:
         numbers = _fold_numbers(n, labels, min(folds, n), seed)
