@@ -47,7 +47,7 @@ node: $(NODE)/.package-lock.json
 
 $(NODE)/.package-lock.json: tests/playground/package-lock.json
 	@command -v npm >/dev/null || \
-	    { echo "The playground's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
+	    { echo "The page's modules are checked with Node; on Debian or Ubuntu: apt-get install nodejs npm"; exit 2; }
 	@echo "Installing the node tools of the tests ..."
 	@npm ci --prefix tests/playground --no-audit --no-fund --silent
 
@@ -80,9 +80,10 @@ fuzz: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz_readers.py $(SECONDS_EACH)
 
 JS := src/pellucid/playground/static
+TSC := $(NODE)/.bin/tsc
 
 js: node
-	$(NODE)/.bin/tsc --project $(JS)/jsconfig.json
+	$(TSC) --project $(JS)/jsconfig.json
 	node --test tests/playground/js
 
 wasm:

@@ -49,6 +49,7 @@ UNITS = (
     ("growing.cpp", ("-Os",)),
     ("predicates.cpp", ("-Os",)),
     ("dyadic.cpp", ("-Os",)),
+    ("pair_facets.cpp", ("-O2",)),
     ("residue_maps.cpp", ("-O2",)),
     ("merge_regions.cpp", ("-O2",)),
     ("class_cuts.cpp", ("-Os",)),

@@ -7,7 +7,7 @@ numbers standardised, one indicator for each level.
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +83,8 @@ def realmlp(fold: Fold) -> Prediction:
 
     It takes no gaps in numbers, so the median of the training rows fills them.
     """
-    from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
-
-    kind: Any = RealMLP_TD_Classifier if fold.labels else RealMLP_TD_Regressor
+    task = "Classifier" if fold.labels else "Regressor"
+    kind = getattr(import_module("pytabkit"), f"RealMLP_TD_{task}")
     model = kind(device="cpu", random_state=0, n_threads=1, verbosity=0)
     medians = fold.X[fold.numeric].median()
     X, held_out = fold.X.fillna(medians), fold.X_held_out.fillna(medians)

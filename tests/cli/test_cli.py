@@ -16,7 +16,7 @@ from pellucid.datasets import DATASETS, read_table
 
 VERBS = (
     *("diagnose", "compare", "train", "sweep", "regions", "walkthrough", "quiz", "reproduce"),
-    *("datasets", "verify", "convert", "inspect", "bench-faults", "predict", "playground"),
+    *("datasets", "verify", "convert", "inspect", "bench-faults", "playground", "predict"),
 )
 ALL_FILES = ["certificate.json", "report.html", "witness.pellucid"]
 PROGRAM = [sys.executable, "-c", "from pellucid.cli import main; main()"]

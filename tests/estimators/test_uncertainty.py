@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 import pellucid
 from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidInput
 from pellucid.estimators import conformalize, reliability
-from pellucid.estimators.calibration import fit_temperature, row_losses, tempered
+from pellucid.estimators.calibration import (
+    FEWEST_ROWS,
+    fit_temperature,
+    row_losses,
+    tempered,
+)
 
 QUICK = {"preset": PLAIN, "epochs": 60, "hidden": (32,), "learning_rate": 0.01}
 
@@ -48,7 +53,7 @@ def test_a_temperature_never_raises_the_validation_loss(n, k, seed, sharpness, w
     found = fit_temperature(p, y, u)
     before = np.average(row_losses(p, y), weights=u)
     assert np.average(row_losses(found.apply(p), y), weights=u) <= before
-    if n < 50:
+    if n < FEWEST_ROWS:
         assert found.value == 1
         assert "too few" in found.reason
     if found.value != 1:

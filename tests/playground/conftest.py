@@ -1,5 +1,7 @@
 """The page for its tests, in a folder and from the server; and its engine in Node."""
 
+import shutil
+
 import pytest
 from playground.browsing import CHROMIUM, Visit, chromium, static_server
 from playground.engine_process import Engine
@@ -8,9 +10,23 @@ from playground.serving import served
 from pellucid.playground import export_page
 
 
+def need_node():
+    """Skip where there is no Node; `.ci/run` installs it."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no node: apt-get install nodejs")
+
+
+@pytest.fixture(scope="session")
+def node():
+    """The program `node`."""
+    need_node()
+    return "node"
+
+
 @pytest.fixture(scope="session")
 def engine():
     """One Node process with the engine for all tests."""
+    need_node()
     engine = Engine()
     yield engine
     engine.close()

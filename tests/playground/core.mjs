@@ -48,7 +48,7 @@ function time({ method, args, times }) {
 }
 
 // Reads beyond the memory.
-const trap = () => core.call((exports) => exports.pellucid_columns(-16, 1000, -16, 1000));
+const trap = () => core.call((exports) => exports.pellucid_columns(-16, 2, -16, 1));
 const tables = () => ({ ACTIVATIONS, LIKELIHOODS, OPTIMIZERS, SCHEDULES, SCHEMES });
 const others = { bounds, tables, time, trap };
 for await (const line of createInterface({ input: process.stdin })) {

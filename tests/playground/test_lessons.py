@@ -59,7 +59,7 @@ BAD = {
 }
 
 
-def read_by_the_page(lessons):
+def read_by_the_page(node, lessons):
     """Whether the page's reader takes each of them."""
     reader = (STATIC / "page/lesson_format.js").as_uri()
     code = f"""
@@ -73,7 +73,7 @@ def read_by_the_page(lessons):
     console.log(JSON.stringify(taken));
     """
     done = subprocess.run(
-        ["node", "--input-type=module", "-e", code],
+        [node, "--input-type=module", "-e", code],
         input=json.dumps(lessons),
         capture_output=True,
         text=True,
@@ -95,12 +95,12 @@ def test_lessons_of_the_page_keep_to_the_form(path):
     check_lesson(json.loads(path.read_text()))
 
 
-def test_both_readers_take_and_refuse_the_same_lessons():
+def test_both_readers_take_and_refuse_the_same_lessons(node):
     lessons = [json.loads(path.read_text()) for path in LESSONS]
     every = [*GOOD.values(), *BAD.values(), *lessons]
     expected = [True] * len(GOOD) + [False] * len(BAD) + [True] * len(lessons)
     assert [taken(value) for value in every] == expected
-    assert read_by_the_page(every) == expected
+    assert read_by_the_page(node, every) == expected
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -230,9 +230,9 @@ def test_divergence_keeps_the_last_finite_state(engine):
     assert 3 < found["diverged_at"] <= 53
     assert found["step"] == 3
     assert found["parameters"].tobytes() == good["parameters"].tobytes()
-    assert engine.call("state") == state
-    on = engine.call("load", job, state)
-    assert on["status"] == "paused"
+    on = engine.call("load", job, engine.call("state"))
+    assert (on["status"], on["step"]) == ("paused", 3)
+    assert on["parameters"].tobytes() == good["parameters"].tobytes()
     assert engine.call("advance", 5)["step"] == 8
 
 
@@ -252,9 +252,9 @@ def test_a_run_with_an_end_ends(engine):
         ({"widths": [2, 0, 2]}, "a width is 0"),
         ({"hidden": [{"name": "cosine"}]}, "one of identity, relu"),
         ({"optimizer": {"name": "adam", "learning_rate": float("nan")}}, "learning_rate is NaN"),
-        ({"optimizer": {"name": "adam", "learning_rate": -1}}, "out of range"),
+        ({"optimizer": {"name": "adam", "learning_rate": -1}}, "learning_rate is -1"),
         ({"optimizer": {"name": "sgd", "nesterov": True}}, "nesterov needs"),
-        ({"dropout": 1}, "out of range"),
+        ({"dropout": 1}, "just below 1"),
         ({"schedule": {"name": "step"}}, "step_size"),
         ({"record_every": 0}, "from 1 up"),
         ({"seed": 0.5}, "the seed is 0.5"),

@@ -24,12 +24,12 @@ def test_every_module_stands_behind_those_that_it_imports():
     assert "engine/worker.js" in seen
 
 
-def test_rewritten_modules_are_still_programs(tmp_path):
+def test_rewritten_modules_are_still_programs(node, tmp_path):
     for path, text in modules(page_files()):
         file = tmp_path / path.replace("/", "_").replace(".js", ".mjs")
         file.write_text(text.replace(f'"{PREFIX}', '"./'))
     for file in tmp_path.iterdir():
-        subprocess.run(["node", "--check", str(file)], check=True, capture_output=True)
+        subprocess.run([node, "--check", str(file)], check=True, capture_output=True)
 
 
 def test_modules_that_import_each_other_are_told():

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "pair_facets.hpp"
 #include "residue_maps.hpp"
 
 namespace pellucid {
@@ -21,39 +22,7 @@ uint64_t mixed(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Zobrist's (1970) hashes of patterns: one changes by key(i) where bit i flips.
-class Hashes {
-public:
-    explicit Hashes(int64_t bytes) : of_byte_(size_t(bytes) * 256) {
-        for (int64_t b = 0; b < bytes; ++b) {
-            uint64_t* sums = of_byte_.data() + 256 * b;  // of all subsets of a byte's keys
-            for (unsigned x = 1; x < 256; ++x) {
-                const unsigned low = x & -x;
-                sums[x] = sums[x ^ low] ^
-                          mixed(uint64_t(8 * b + __builtin_ctz(x) + 1) * 0x9e3779b97f4a7c15u);
-            }
-        }
-    }
-    uint64_t key(int64_t i) const { return of_byte_[size_t(256 * (i >> 3) + (1 << (i & 7)))]; }
-    uint64_t of(const uint8_t* pattern) const {
-        uint64_t hash = 0;
-        const uint64_t* table = of_byte_.data();
-        for (size_t b = 0; 256 * b < of_byte_.size(); ++b, table += 256) hash ^= table[pattern[b]];
-        return hash;
-    }
-
-private:
-    std::vector<uint64_t> of_byte_;
-};
-
 const uint8_t* row(const FoundRegions& of, int64_t region) { return of.patterns + region * of.bytes; }
-
-int flipped_bits(const FoundRegions& of, int64_t i, int64_t j) {
-    int total = 0;
-    for (int64_t b = 0; b < of.bytes && total < 2; ++b)
-        total += __builtin_popcount(unsigned(row(of, i)[b] ^ row(of, j)[b]));
-    return total;
-}
 
 // Exact numbers under packed patterns.
 class ExactRows {
@@ -96,44 +65,6 @@ private:
 };
 
 // --- facets ----------------------------------------------------------------------------------------
-
-// Facets by the hash of their region's pattern without their own switch, which two sides share.
-class FacetTable {
-public:
-    explicit FacetTable(int64_t facets) {
-        size_t size = 64;
-        while (size < size_t(2 * facets)) size *= 2;
-        slots_.assign(size, {0, -1});
-    }
-
-    // The facet that waits for this one and `fits`, which then leaves; or -1, and this one waits.
-    template <class Fits>
-    int64_t match(uint64_t hash, int64_t facet, const Fits& fits) {
-        size_t i = size_t(hash) & (slots_.size() - 1);
-        for (; slots_[i].facet != EMPTY; i = (i + 1) & (slots_.size() - 1))
-            if (slots_[i].facet >= 0 && slots_[i].hash == hash && fits(slots_[i].facet)) {
-                const int64_t found = slots_[i].facet;
-                slots_[i].facet = GONE;
-                return found;
-            }
-        slots_[i] = {hash, facet};
-        return -1;
-    }
-
-    template <class Take>
-    void waiting(const Take& take) const {
-        for (const Slot& slot : slots_)
-            if (slot.facet >= 0) take(slot.facet);
-    }
-
-private:
-    static constexpr int64_t EMPTY = -1, GONE = -2;
-    struct Slot {
-        uint64_t hash;
-        int64_t facet;
-    };
-    std::vector<Slot> slots_;
-};
 
 // Facets on which several switches vanish together: their partners have all of them flipped.
 class ManyFlips {
@@ -229,32 +160,20 @@ std::vector<int32_t> owner_of_facets(const FoundRegions& of) {
 }
 
 Pairs facet_pairs(const FoundRegions& of) {
-    const std::vector<int32_t> owner = owner_of_facets(of);
-    const Hashes hashes(of.bytes);
-    FacetTable table(int64_t(owner.size()));
     Pairs pairs;
-    for (int64_t r = 0; r < of.n; ++r) {
-        const uint64_t hash = hashes.of(row(of, r));
-        for (int64_t f = of.offsets[r]; f < of.offsets[r + 1]; ++f) {
-            const int64_t s = of.facets[f];
-            if (s < 0) continue;
-            const uint64_t key = hashes.key(s), cleared = hash ^ (bit_of(row(of, r), s) ? key : 0);
-            const int64_t partner = table.match(cleared ^ mixed(key), f, [&](int64_t other) {
-                return of.facets[other] == s && flipped_bits(of, owner[size_t(other)], r) == 1;
-            });
-            if (partner >= 0) pairs.emplace_back(partner, f);
-        }
-    }
-    std::vector<int64_t> alone;
-    table.waiting([&](int64_t f) { alone.push_back(f); });
-    if (!alone.empty() && of.n > 1) {
-        std::sort(alone.begin(), alone.end());  // regions in order share maps
-        ManyFlips flips(of);
-        for (const int64_t f : alone) flips.look_at(f, owner[size_t(f)]);
-        flips.add_to(pairs);
-    }
-    for (auto& [a, b] : pairs)
-        if (owner[size_t(a)] > owner[size_t(b)]) std::swap(a, b);
+    if (of.n < 2) return pairs;
+    const FacetPairs single = pair_facets({of.patterns, of.n, of.bytes, of.offsets, of.facets});
+    for (size_t i = 0; i < single.pairs.size(); i += 2)
+        pairs.emplace_back(single.pairs[i], single.pairs[i + 1]);
+    if (single.alone.empty()) return pairs;
+    const std::vector<int32_t> owner = owner_of_facets(of);
+    const size_t first = pairs.size();
+    ManyFlips flips(of);
+    for (const int64_t facet : single.alone) flips.look_at(facet, owner[size_t(facet)]);
+    flips.add_to(pairs);
+    for (size_t i = first; i < pairs.size(); ++i)
+        if (owner[size_t(pairs[i].first)] > owner[size_t(pairs[i].second)])
+            std::swap(pairs[i].first, pairs[i].second);
     return pairs;
 }
 

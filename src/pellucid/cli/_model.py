@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 from .._errors import InvalidInput, UnsupportedLayer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..datasets import Table
-    from ..network import AffineGraph, Loaded, Network
+    from ..network import AffineGraph, Network
 
 
 def read_model(
@@ -20,17 +18,10 @@ def read_model(
     The options are those of `load`; texts are kept by files of our own alone.
     """
     from ..network import read
+    from ..network.kept import about_of
 
     loaded = read(model, **options)
     return loaded.network, about_of(model, loaded), dict(loaded.heads)
-
-
-def about_of(model: "str | Path", loaded: "Loaded") -> dict[str, str]:
-    """The texts that a file of our own keeps; "member" is the number of the network in it."""
-    from ..network.kept import texts_of
-
-    texts = texts_of(model)
-    return texts and texts | {"member": loaded.name.partition("networks.")[2] or "0"}
 
 
 def read_chain(model: str, **options: Any) -> tuple["Network", dict[str, str]]:

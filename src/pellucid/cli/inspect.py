@@ -73,7 +73,8 @@ def _box(words: list[str] | None, d_in: int) -> "Box | None":
 def _rows(
     model: Path, loaded: "Loaded", data: str, target: str | None, drop: list[str] | None
 ) -> Any:
-    from ._model import about_of, rows_for, table_of
+    from ..network.kept import about_of
+    from ._model import rows_for, table_of
 
     about = about_of(model, loaded)
     if target is None and Path(data).suffix:  # a file: its target may be the model's

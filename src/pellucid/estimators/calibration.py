@@ -79,6 +79,10 @@ def fit_temperature(
     if not gain.mean() > 0 or raises:
         reason = "cross-fitted temperatures do not lower the held-out loss."
         return Temperature(1.0, n, loss, crossed, reason)
+    value = _best(probabilities, y, u)
+    if np.average(row_losses(tempered(probabilities, value), y), weights=u) > loss:
+        reason = "the temperature that allows for one more mistake raises the held-out loss."
+        return Temperature(1.0, n, loss, crossed, reason)
     reason = "fitted on the held-out rows; cross-fitted temperatures lower their loss, too."
     return Temperature(value, n, loss, crossed, reason)
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 from .._errors import InvalidFile
 from .files import read_metadata
+from .formats.loaded import Loaded
 from .graph import AffineGraph
 from .network import Network
 
 
-def texts_of(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The texts that a file of our own keeps; none for a file of another kind."""
+def about_of(path: str | os.PathLike[str], loaded: Loaded) -> dict[str, str]:
+    """The texts that a file of our own keeps; "member" is the number of the network in it."""
     try:
-        return read_metadata(path)
+        return read_metadata(path) | {"member": loaded.name.partition("networks.")[2] or "0"}
     except InvalidFile:
         return {}
 

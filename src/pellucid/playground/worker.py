@@ -30,7 +30,7 @@ def read_network(request: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """A file of any format that `pellucid.load` takes, as the page's own values."""
     from ..network import Network
     from ..network.files import read
-    from ..network.kept import names_in, texts_of
+    from ..network.kept import about_of, names_in
     from .documents import network_document
 
     path = Path(request["file"])
@@ -40,7 +40,7 @@ def read_network(request: dict[str, Any], tell: Tell) -> dict[str, Any]:
         raise UnsupportedLayer(
             f"{path} is no chain of layers but a graph, and the playground shows chains."
         )
-    about = texts_of(path)
+    about = about_of(path, loaded)
     feature_names, classes = names_in(about, network)
     notes = [*loaded.folded]
     notes += [f"The file ends in a {head}; the network gives its inputs, the logits."

@@ -206,6 +206,8 @@ bool is_sound(const Kept& kept, int64_t rows) {
            c[8] >= 0 && c[8] <= FOREVER && is_permutation(kept.order);
 }
 
+constexpr size_t RATE = 3;  // among the scalars of isa/state.hpp
+
 constexpr int32_t MAGIC = 0x54534c50;  // "PLST"
 
 struct StateHead {
@@ -246,6 +248,9 @@ bool restore(const char* from, int64_t bytes) {
         from += n;
     });
     if (!need(is_sound(session->next, session->training.n), "the state is damaged")) return false;
+    // A rate that no plateau has lowered is the setting, which may be another one now.
+    if (session->job.schedule.kind != ScheduleKind::plateau)
+        session->next.scalars[RATE] = session->job.optimizer.learning_rate;
     std::swap(session->now, session->next);
     session->begun = true;
     return true;

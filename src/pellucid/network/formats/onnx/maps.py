@@ -69,7 +69,7 @@ def is_light(M: Matrix) -> bool:
 
 def _n_read(M: Matrix) -> int:
     """Entries that are not zero."""
-    return np.count_nonzero(M.index >= 0) if isinstance(M, Rows) else n_entries(M)
+    return int(np.count_nonzero(M.index >= 0)) if isinstance(M, Rows) else n_entries(M)
 
 
 def product(W: Array | Sparse, M: Matrix) -> Array | Sparse:

@@ -38,6 +38,15 @@ const OF_SCHEDULE = {
   div_factor: 25, final_div_factor: 1e4,
 };
 
+/**
+ * The least that a setting may be, and what it must lie below (pct_start may be 1).
+ * @type {Record<string, [number, number]>}
+ */
+const RANGES = {
+  alpha: [0, 1], beta1: [0, 1], beta2: [0, 1], dropout: [0, 1], label_smoothing: [0, 1],
+  pct_start: [0, 1 + Number.EPSILON], div_factor: [1, Infinity], final_div_factor: [1, Infinity],
+};
+
 /** What is asked for cannot be done; the message is a sentence for the visitor. */
 export class Refused extends Error {}
 
@@ -75,6 +84,22 @@ function number(value, name) {
     () => `${name} is ${String(value)}; it must be a finite number.`,
   );
   return value;
+}
+
+/**
+ * A setting of the training, in its range: from 0 up, where no other is named.
+ * @param {unknown} value
+ * @param {string} name
+ * @returns {number}
+ */
+function setting(value, name) {
+  const [least, below] = RANGES[name] ?? [0, Infinity];
+  const given = number(value, name);
+  need(given >= least && given < below, () => {
+    const most = below === Infinity ? "" : ` and at most ${name === "pct_start" ? "1" : "just below 1"}`;
+    return `${name} is ${given}; it must be at least ${least}${most}.`;
+  });
+  return given;
 }
 
 /**
@@ -156,16 +181,16 @@ class Description {
       placeOf(SCHEDULES, schedule.name, "the schedule"),
     );
     for (const [name, usual] of Object.entries(OF_OPTIMIZER))
-      this.numbers.push(number(optimizer[name] ?? usual, name));
-    this.numbers.push(number(job.weight_decay ?? 0, "weight_decay"));
+      this.numbers.push(setting(optimizer[name] ?? usual, name));
+    this.numbers.push(setting(job.weight_decay ?? 0, "weight_decay"));
     this.numbers.push(whole(optimizer.history_size ?? 10, "history_size", 1));
     for (const [name, usual] of Object.entries(OF_SCHEDULE))
-      this.numbers.push(number(schedule[name] ?? usual, name));
+      this.numbers.push(setting(schedule[name] ?? usual, name));
     this.numbers.push(
-      number(job.dropout ?? 0, "dropout"),
-      number(job.l1 ?? 0, "l1"),
-      number(job.clip_norm ?? 0, "clip_norm"),
-      number(job.label_smoothing ?? 0, "label_smoothing"),
+      setting(job.dropout ?? 0, "dropout"),
+      setting(job.l1 ?? 0, "l1"),
+      setting(job.clip_norm ?? 0, "clip_norm"),
+      setting(job.label_smoothing ?? 0, "label_smoothing"),
       whole(job.steps ?? 0, "steps"),
       whole(job.batch_size ?? 0, "batch_size"),
       whole(job.record_every ?? 1, "record_every", 1),

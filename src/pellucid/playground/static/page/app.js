@@ -4,7 +4,8 @@
 
 import { Events, Frames } from "./events.js";
 import { History } from "./history.js";
-import { countParameters, likelihoodOf, makeJob, runKey, trainingKey, widthsOf } from "./job.js";
+import { countParameters, likelihoodOf, makeJob, ownRowsAlone, runKey, sameData, trainingKey, widthsOf } from "./job.js";
+import { divergence } from "./divergence.js";
 import { floatsToText, fromBase64, textToFloats, toBase64 } from "./packing.js";
 import { inputNames, makeProblem, pickPoints } from "./problem.js";
 import { Run } from "./run.js";
@@ -29,6 +30,7 @@ export class App {
   /** @type {string[] | null} */
   shownOnly = null;
   #queue = Promise.resolve();
+  #moves = 0; // changes of the state whose run is not loaded yet
   #lastChange = { label: "", time: 0 };
 
   /**
@@ -96,7 +98,7 @@ export class App {
 
   /** Whether the run belongs to the state: between a change and its loading it does not. */
   settled() {
-    return this.run.latest?.parameters.length === countParameters(this.widths());
+    return this.#moves === 0 && this.run.latest?.parameters.length === countParameters(this.widths());
   }
 
   /** The network that `parameters()` are of, as the engine's calls take it. */
@@ -171,7 +173,7 @@ export class App {
       });
       if (again || other) this.#remember(label);
       this.#tellAll(again);
-      if (wasRunning && (again || other)) this.play();
+      if (wasRunning && (again || other)) this.#play();
     });
   }
 
@@ -205,6 +207,10 @@ export class App {
   // ---- the run
 
   play() {
+    return this.#serial(() => this.#play());
+  }
+
+  #play() {
     if (this.running || !this.run.latest) return;
     this.tell(null);
     this.#branch();
@@ -219,7 +225,7 @@ export class App {
   }
 
   toggle() {
-    return this.running ? this.#serial(() => this.pause()) : this.play();
+    return this.#serial(() => (this.running ? this.pause() : this.#play()));
   }
 
   /** @param {number} n updates */
@@ -236,7 +242,7 @@ export class App {
   reset() {
     return this.#serial(async () => {
       await this.#leave();
-      await this.#restart(null);
+      await this.#moving(() => this.#restart(null));
       this.#remember("reset");
       this.#tellAll(true);
     });
@@ -250,7 +256,7 @@ export class App {
       await this.run.edit(parameters);
       this.#remember(label);
       this.#tellAll();
-      if (wasRunning) this.play();
+      if (wasRunning) this.#play();
     });
   }
 
@@ -311,7 +317,7 @@ export class App {
     const before = this.#state;
     this.#state = next;
     try {
-      await action();
+      await this.#moving(action);
     } catch (error) {
       this.#state = before;
       this.#rebuild();
@@ -319,6 +325,16 @@ export class App {
       if (run) await this.run.restore(this.job(), run, curve, track);
       this.#tellAll(true);
       throw error;
+    }
+  }
+
+  /** While a run is replaced, nothing is asked of it. @param {() => Promise<void>} action */
+  async #moving(action) {
+    this.#moves += 1;
+    try {
+      await action();
+    } finally {
+      this.#moves -= 1;
     }
   }
 
@@ -403,12 +419,13 @@ export class App {
     const moment = move();
     if (!moment) return;
     const { state, run, curve, track } = moment.content;
-    this.#state = { ...copy(state), view: this.#state.view };
-    this.#rebuild();
     this.#lastChange.label = "";
-    const job = makeJob(this.#state, this.problem, await this.#firstWeights());
-    if (run) await this.run.restore(job, run, curve.upTo(run.step), track);
-    else await this.#restart(null);
+    await this.#adopt({ ...copy(state), view: this.#state.view }, async () => {
+      this.#rebuild();
+      const job = makeJob(this.#state, this.problem, await this.#firstWeights());
+      if (run) await this.run.restore(job, run, curve.upTo(run.step), track);
+      else await this.#restart(null);
+    });
     this.tell(null);
     this.#tellAll(true);
   }
@@ -423,23 +440,7 @@ export class App {
   /** @param {Snapshot} last */
   #diverged(last) {
     this.#serial(() => this.#settle());
-    const rate = this.#state.training.learning_rate;
-    const smaller = Number((rate / 3).toPrecision(1));
-    this.tell({
-      kind: "warning",
-      text:
-        `Training diverged after step ${last.step}: with learning rate ${rate} the numbers grew past what a float holds. ` +
-        "The last finite weights are kept and shown.",
-      actions: [
-        {
-          label: `Start again with learning rate ${smaller}`,
-          act: () =>
-            this.change("learning rate", (state) => {
-              state.training.learning_rate = smaller;
-            }).then(() => this.reset()).then(() => this.play()),
-        },
-      ],
-    });
+    this.tell(divergence(this, last));
     this.events.emit("status");
   }
 
@@ -452,16 +453,4 @@ export class App {
     this.events.emit("status");
     this.events.emit("history");
   }
-}
-
-/** @param {State} a @param {State} b */
-function sameData(a, b) {
-  return a.data.own === b.data.own && JSON.stringify({ ...a.data, own: 0 }) === JSON.stringify({ ...b.data, own: 0 });
-}
-
-/** Whether rows of the visitor's own were edited and nothing else: the weights stay. @param {State} a @param {State} b */
-function ownRowsAlone(a, b) {
-  if (!a.data.own || !b.data.own || JSON.stringify(a.data.own.classes) !== JSON.stringify(b.data.own.classes)) return false;
-  const rest = (/** @type {State} */ s) => runKey({ ...s, data: { ...s.data, own: null } });
-  return rest(a) === rest(b);
 }

@@ -129,3 +129,15 @@ export function layout(widths) {
     return { rows, columns, weights, biases };
   });
 }
+
+/** @param {State} a @param {State} b */
+export function sameData(a, b) {
+  return a.data.own === b.data.own && JSON.stringify({ ...a.data, own: 0 }) === JSON.stringify({ ...b.data, own: 0 });
+}
+
+/** Whether rows of the visitor's own were edited and nothing else: the weights stay. @param {State} a @param {State} b */
+export function ownRowsAlone(a, b) {
+  if (!a.data.own || !b.data.own || JSON.stringify(a.data.own.classes) !== JSON.stringify(b.data.own.classes)) return false;
+  const rest = (/** @type {State} */ s) => runKey({ ...s, data: { ...s.data, own: null } });
+  return rest(a) === rest(b);
+}

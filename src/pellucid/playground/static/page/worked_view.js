@@ -58,9 +58,10 @@ export class WorkedView {
     const y = this.#targetFor(probe);
     this.#targetField(y);
     const row = inputRows(probe, app.state(), problem);
+    const parameters = app.parameters();
     // hand-written weights such as 0.1 are worked as the decimals that they stand for
-    const work = await app.engine.worked(Float64Array.from(app.parameters(), tidy), Array.from(row, tidy), y, { net: app.net() });
-    this.#write(work, y);
+    const work = await app.engine.worked(Float64Array.from(parameters, tidy), Array.from(row, tidy), y, { net: app.net() });
+    if (app.settled() && app.parameters() === parameters) this.#write(work, y);
   }
 
   #rowButton() {
