@@ -104,7 +104,7 @@ def _best(p: Float64[Array, "n k"], y: Int[Array, " n"], u: Float64[Array, " n"]
         return float(np.average((1 - share) * right + share * wrong / others, weights=u))
 
     bounds = (np.log(COLDEST), np.log(HOTTEST))
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    found: Any = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
 
 
