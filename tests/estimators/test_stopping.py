@@ -105,7 +105,7 @@ def test_rows_of_an_eval_set_choose_the_epoch_and_are_not_trained_on():
     loss = -np.log(p[np.arange(100), other[1]]).mean()
     assert model.temperature_ == 1
     assert loss == pytest.approx(model.histories_[0].validation_loss.min(), rel=1e-4)
-    weighted = FeedforwardClassifier(**quick).fit(X, y, eval_set=(*other, np.arange(100.0)))
+    weighted = FeedforwardClassifier(**settings).fit(X, y, eval_set=(*other, np.arange(100.0)))
     assert weighted.histories_[0].validation_loss[0] != model.histories_[0].validation_loss[0]
     with pytest.raises(InvalidInput, match="eval_set needs"):
         model.fit(X, y, eval_set=other[0])
