@@ -320,3 +320,14 @@ export class Memory {
     return `${text}.`;
   }
 }
+
+/**
+ * Numbers in the type that the kernels take them in.
+ * @param {Float32Array|ArrayLike<number>|null|undefined} values
+ * @param {string} what
+ * @returns {Float32Array}
+ */
+export function floats(values, what) {
+  need(values !== null && values !== undefined, () => `${what} is missing.`);
+  return values instanceof Float32Array ? values : Float32Array.from(values);
+}
