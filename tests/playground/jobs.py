@@ -1,30 +1,18 @@
 """Pellucid's networks and runs as the playground's engine takes them."""
 
+import json
+from importlib.resources import files
+
 import numpy as np
 
 from pellucid.likelihoods import as_likelihood
 
-#: settings that belong to the optimizer or to the schedule of a job
-_OPTIMIZER = (
-    "learning_rate",
-    "momentum",
-    "nesterov",
-    "alpha",
-    "beta1",
-    "beta2",
-    "epsilon",
-    "history_size",
-)
-_SCHEDULE = (
-    "warmup",
-    "step_size",
-    "plateau_patience",
-    "gamma",
-    "eta_min",
-    "pct_start",
-    "div_factor",
-    "final_div_factor",
-)
+TABLES = json.loads((files("pellucid.playground") / "static/engine/tables.json").read_text())
+
+
+def _settings(family):
+    """Settings that belong to the members of a family: all but the decay, which is the job's."""
+    return {name for one in TABLES[family] for name in one["defaults"]} - {"weight_decay"}
 
 
 def net_of(network, likelihood="gaussian"):
@@ -49,8 +37,8 @@ def rows_of(X, y, likelihood):
 def job_of(network, X, y, likelihood, validation=None, **settings):
     """The job that `pellucid.train(network, X, y, likelihood=..., **settings)` is."""
     names = {"optimizer": "adam", "schedule": "constant"} | settings
-    optimizer = {k: v for k, v in settings.items() if k in _OPTIMIZER}
-    schedule = {k: v for k, v in settings.items() if k in _SCHEDULE}
+    optimizer = {k: v for k, v in settings.items() if k in _settings("optimizers")}
+    schedule = {k: v for k, v in settings.items() if k in _settings("schedules")}
     rest = {k: v for k, v in settings.items() if k not in (*optimizer, *schedule)}
     return {
         **net_of(network, likelihood),

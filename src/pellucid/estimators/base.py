@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: the fit, and what is kept of it."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +48,7 @@ class Targets:
     labels: Int[Array, " n"] | None = None
 
 
-class Feedforward(CallbackSupport, BaseEstimator):
+class Feedforward(CallbackSupport, BaseEstimator, ABC):
     """The common half of both estimators.
 
     After a fit: `networks_` (one for each member, from encoded inputs to outputs in the unit of the
@@ -79,13 +80,13 @@ class Feedforward(CallbackSupport, BaseEstimator):
 
     # ---- what the halves differ in
 
+    @abstractmethod
     def _learn_targets(self, y: Any, classes: Any = None) -> Targets:
         """The targets of a fit, noting what is needed to read later ones alike."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_targets(self, y: Any) -> Array:
         """Later targets, as those of the fit."""
-        raise NotImplementedError
 
     def _class_weights(self, targets: Targets) -> Float64[Array, " n"] | None:
         """How much each row counts by its class."""
@@ -300,13 +301,13 @@ class Feedforward(CallbackSupport, BaseEstimator):
 
         export_onnx(self, path)
 
+    @abstractmethod
     def _own_values(self) -> dict[str, Any]:
         """What a file keeps beside what both halves have, as plain values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take_values(self, values: dict[str, Any]) -> None:
         """Take over what `_own_values` gave."""
-        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,11 +27,7 @@ def start_document(
     network: "Network | None" = None,
     table: "Table | None" = None,
     lessons: Sequence[str] = (),
-    name: str = "",
-    likelihood: str | None = None,
-    feature_names: Sequence[str] | None = None,
-    classes: Sequence[str] | None = None,
-    notes: Sequence[str] = (),
+    **about: Any,
 ) -> dict[str, Any]:
     """What the page opens with, as plain values for JSON.
 
@@ -41,23 +37,21 @@ def start_document(
         A link that the page made; its state is what stands behind "#".
     state
         The content of a file that the page saved.
-    network, name, likelihood, feature_names, classes, notes
-        A network, and what is known of it besides.
+    network
+        A network to show.
+    about
+        What is known of the network besides: `name`, `likelihood`, `feature_names`, `classes`,
+        `notes`.
     table
         Rows to train on.
     lessons
         Names of lessons that are listed before those of the page.
     """
-    shown = None
-    if network is not None:
-        shown = network_document(
-            network,
-            name,
-            likelihood=likelihood,
-            feature_names=feature_names,
-            classes=classes,
-            notes=notes,
+    if network is None and about:
+        raise InvalidInput(
+            f"{', '.join(about)} would tell of a network, and there is none; give it."
         )
+    shown = None if network is None else network_document(network, **about)
     return {
         "format": FORMAT,
         "link": None if link is None else fragment_of(link),

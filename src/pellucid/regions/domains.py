@@ -281,6 +281,25 @@ def _point(values: ArrayLike | tuple, name: str) -> Float64[Array, " d"]:
     return array
 
 
+def one_point(x: ArrayLike | tuple, d_in: int, asked_by: str) -> Float64[Array, " d_in"]:
+    """A point of the input space, as a copy; `InvalidInput` where it is none."""
+    try:
+        point = np.array(x, np.float64)
+    except (TypeError, ValueError):
+        point = np.empty(0)
+    if point.shape != (d_in,) or not np.isfinite(point).all():
+        raise InvalidInput(
+            f"x is {_described(point)}; {asked_by} needs one point of {d_in} finite numbers."
+        )
+    return point
+
+
+def _described(point: Array) -> str:
+    if point.size and not np.isfinite(point).all():
+        return f"not finite (it holds {point[~np.isfinite(point)][0]})"
+    return f"of shape {point.shape}"
+
+
 def _same_length(**points: Array) -> None:
     if len({len(point) for point in points.values()}) > 1:
         told = ", ".join(f"{name} {len(point)}" for name, point in points.items())

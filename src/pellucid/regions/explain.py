@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._errors import InvalidInput
 from .._kernels.region_arrays import PIECES, Pieces
 from .._shapes import Array, Bool, Float64, Int
 from ..network import AffineGraph, Network
 from .chain import Chain, chain_of, pieces_of
+from .domains import one_point
 from .graphs import carried_on, switches_of
 from .witness import patterns_at
 
@@ -155,7 +155,7 @@ def explain(network: Network | AffineGraph, x: ArrayLike | tuple) -> Explanation
     Raises UnsupportedLayer for a smooth activation, and InvalidInput where x is not one finite
     point.
     """
-    point = _one_point(x, network.d_in)
+    point = one_point(x, network.d_in, "explain")
     if isinstance(network, Network):
         chain = chain_of(network)
         switches, own, way = chain.switches, slice(None), _way_of_chain(chain)
@@ -178,18 +178,6 @@ def explain(network: Network | AffineGraph, x: ArrayLike | tuple) -> Explanation
         switches=switches,
         widths=tuple(len(step.bias) for step in way.steps[: way.n_layers]),
     )
-
-
-def _one_point(x: ArrayLike | tuple, d_in: int) -> Float64[Array, " d_in"]:
-    try:
-        point = np.asarray(x, np.float64)
-    except (TypeError, ValueError):
-        point = np.empty(0)
-    if point.shape != (d_in,) or not np.isfinite(point).all():
-        raise InvalidInput(
-            f"x is {_described(point)}; explain needs one point of {d_in} finite numbers."
-        )
-    return point
 
 
 class _Step(NamedTuple):
@@ -260,9 +248,3 @@ def _first_zero(gap: Array, toward: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.where(rates > 0, gap[:, :, None] / rates, np.inf)
     return steps.min(axis=0, initial=np.inf)
-
-
-def _described(point: Array) -> str:
-    if point.size and not np.isfinite(point).all():
-        return f"not finite (it holds {point[~np.isfinite(point)][0]})"
-    return f"of shape {point.shape}"

@@ -13,7 +13,7 @@ from .._shapes import Array, Float64, Int
 from ..network import AffineGraph, Network
 from .chain import chain_of
 from .crossing import Search, View
-from .domains import Space
+from .domains import Space, one_point
 from .explain import Explanation, explain
 from .graphs import on_box
 from .linear_regions import _positive
@@ -157,7 +157,7 @@ def local_regions(
     """
     from threadpoolctl import threadpool_limits
 
-    point = _one_point(x, network.d_in)
+    point = one_point(x, network.d_in, "local_regions")
     far: Any = _positive(radius, "radius", float)
     graph = network if isinstance(network, AffineGraph) else None
     network = _around(network, point, far)
@@ -202,17 +202,3 @@ def _around(network: Network | AffineGraph, x: Array, radius: float | None) -> N
             "because a graph is read exactly only within bounds of its inputs."
         )
     return on_box(network, x - radius, x + radius)
-
-
-def _one_point(x: ArrayLike | tuple, d_in: int) -> Float64[Array, " d_in"]:
-    try:
-        point = np.array(x, np.float64)
-    except (TypeError, ValueError):
-        point = np.empty(0)
-    if point.shape != (d_in,) or not np.isfinite(point).all():
-        finite = "" if np.isfinite(point).all() else " and is not finite"
-        raise InvalidInput(
-            f"x has shape {point.shape}{finite}; local_regions needs one point of {d_in} finite "
-            "numbers."
-        )
-    return point

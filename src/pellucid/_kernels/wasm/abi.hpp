@@ -31,6 +31,8 @@ inline bool need(bool condition, const char* otherwise) {
     return condition || refuse(otherwise);
 }
 
+inline int32_t address(const void* p) { return int32_t(reinterpret_cast<uintptr_t>(p)); }
+
 // Memory for vectors; aligned to 64 bytes, freed with its owner.
 struct Memory {
     void* data = nullptr;

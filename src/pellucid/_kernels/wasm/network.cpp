@@ -118,8 +118,6 @@ void work_back(const Net& net, const double* parameters, const double* X, int64_
     }
 }
 
-int32_t address(const void* p) { return int32_t(reinterpret_cast<uintptr_t>(p)); }
-
 }  // namespace
 }  // namespace pellucid
 

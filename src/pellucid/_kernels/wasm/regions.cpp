@@ -249,7 +249,6 @@ bool find_boundary(const Chain& chain, const Place& place, int64_t limit) {
     return true;
 }
 
-int32_t address(const void* p) { return int32_t(reinterpret_cast<uintptr_t>(p)); }
 
 void tell(const RegionResult& result, int64_t switches) {
     const RegionOutput& out = result.regions;

@@ -303,7 +303,6 @@ PELLUCID_EXPORT("results") const int32_t* results() {
     static int32_t at[9];
     if (!session) return nullptr;
     Session& s = *session;
-    const auto address = [](const void* p) { return int32_t(reinterpret_cast<uintptr_t>(p)); };
     at[0] = address(&s.report);
     at[1] = address(s.begun ? s.now.numbers.data() : s.parameters.data());
     at[2] = address(s.record_steps.data()), at[3] = address(s.losses.data());
