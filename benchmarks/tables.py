@@ -28,7 +28,7 @@ def main() -> None:
     from results import load, machine, write_section
     from tabular.catalogue import TABLES
     from tabular.claims import all_claims
-    from tabular.measure import PROGRAMS, forget, measure, warm_up
+    from tabular.measure import PROGRAMS, forget, installed, measure, warm_up
     from tabular.ours import PRESETS
     from tabular.report import text_of
 
@@ -49,6 +49,7 @@ def main() -> None:
     programs = arguments.program or list(PROGRAMS)
     if arguments.quick:
         programs = [name for name in programs if name != "RealMLP-TD"]
+    programs = installed(programs)
     chosen = {name: PROGRAMS[name] for name in programs}
     if arguments.again and not arguments.kept:
         forget(tables, [name for name in programs if name in PRESETS])

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,22 @@ def measure(table: str, programs: Mapping[str, Program], kept: bool = False) -> 
         predicted = np.concatenate([p for p, _ in parts])
         outcomes[name] = Outcome(y, predicted, np.array([s for _, s in parts]))
     return outcomes
+
+
+def installed(programs: Iterable[str]) -> list[str]:
+    """Those of the programs whose package is there; a line for each of the others."""
+    found = []
+    for program in programs:
+        package = PACKAGES.get(program, "scikit-learn")
+        try:
+            version(package)
+        except PackageNotFoundError:
+            print(
+                f"{program} is left out: {package} is not installed (make bench)", file=sys.stderr
+            )
+        else:
+            found.append(program)
+    return found
 
 
 def forget(tables: Iterable[str], programs: Iterable[str]) -> None:
