@@ -39,7 +39,7 @@ def check_property(
     budget: Annotated[
         float, typer.Option(help="Seconds after which the answer is: undecided.")
     ] = 60.0,
-    seed: o.Seed = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the points that are tried.")] = 0,
     proof: Annotated[
         Path | None,
         typer.Option(
