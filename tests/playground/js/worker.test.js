@@ -1,7 +1,7 @@
 // The worker's protocol, with this process in the place of the page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 
 const engine = new URL("../../../src/pellucid/playground/static/engine/", import.meta.url);
@@ -26,15 +26,11 @@ const self = {
   },
 };
 /** @type {any} */ (globalThis).self = self;
-/** @type {any[]} */
-const channels = [];
-globalThis.MessageChannel = class extends MessageChannel {
-  constructor() {
-    super();
-    channels.push(this);
-  }
-};
-after(() => channels.forEach(({ port1 }) => port1.close()));
+// Node lets a thousand messages of a port go before a timer; a page does not.
+globalThis.MessageChannel = /** @type {any} */ (class {
+  port1 = { onmessage: () => {} };
+  port2 = { postMessage: () => setImmediate(() => this.port1.onmessage()) };
+});
 await import(new URL("worker.js", engine).href);
 self.onmessage({ data: { module } });
 
@@ -97,6 +93,43 @@ test("runs flat out, tells once until it is acknowledged, pauses between two ste
   assert.ok(paused.updates_per_second > 0);
   await sleep(30);
   assert.equal((await call("pause")).step, paused.step);
+});
+
+test("training rests for a page that is late, until it has drawn or for a while", async (t) => {
+  /** @type {(() => void)[]} */
+  const rests = [];
+  const timer = globalThis.setTimeout;
+  t.mock.method(globalThis, "setTimeout", (/** @type {() => void} */ f, /** @type {number} */ ms) =>
+    String(f).includes("soon") ? rests.push(f) : timer(f, ms));
+  const until = async (/** @type {() => boolean} */ done) => {
+    for (let tries = 0; !done(); tries++) {
+      assert.ok(tries < 2000, "it never came");
+      await sleep(1);
+    }
+  };
+  const bytes = async () => Buffer.from(await call("state"));
+  await call("load", await job());
+  snapshots.length = 0;
+  const ended = call("run");
+  await until(() => rests.length === 1);
+  const resting = await bytes();
+  await sleep(20);
+  assert.deepEqual(await bytes(), resting);
+
+  self.onmessage({ data: { acknowledge: true } });
+  await until(() => rests.length === 2);
+  assert.equal(snapshots.length, 2);
+  const again = await bytes();
+  assert.notDeepEqual(again, resting);
+
+  await sleep(110);
+  assert.deepEqual(await bytes(), again);
+  rests.at(-1)?.();
+  await sleep(30);
+  assert.equal(rests.length, 2); // so long after the snapshot it rests no more
+  assert.notDeepEqual(await bytes(), again);
+  await call("pause");
+  await ended;
 });
 
 test("a run of so many steps takes as many", async () => {

@@ -11,6 +11,10 @@ import { Core, Refused } from "./core.js";
 const PORTION = 8;
 /** Milliseconds between two snapshots, at least. */
 const FRAME = 1000 / 60;
+/** Milliseconds after a snapshot from which a page that has not drawn it is late: training rests then. */
+const LATE = 20;
+/** Milliseconds after a snapshot until which it rests at most: a page that is hidden draws nothing. */
+const LATEST = 100;
 /** Milliseconds over which the speed is measured. */
 const WINDOW = 500;
 const MOST_STEPS = 1 << 20;
@@ -23,7 +27,6 @@ const say = /** @type {(message: any, transfer?: Transferable[]) => void} */ (
 /** Yields to messages without the delay that timers have. */
 const { port1, port2 } = new MessageChannel();
 port1.onmessage = () => training.go();
-const soon = () => port2.postMessage(null);
 
 /** Several snapshots' records as one. */
 class Gathered {
@@ -88,6 +91,9 @@ class Training {
     this.until = 0;
     this.acknowledged = true;
     this.told = 0;
+    this.expected = false; // the next portion's message is on its way
+    /** @type {ReturnType<typeof setTimeout>|null} */
+    this.rest = null;
     this.portion = 16;
     this.records = new Gathered();
     this.speed = new Speed();
@@ -130,7 +136,7 @@ class Training {
     this.acknowledged = true;
     return new Promise((resolve, reject) => {
       this.ended = { resolve, reject };
-      soon();
+      this.soon();
     });
   }
 
@@ -148,8 +154,23 @@ class Training {
     return this.tell(this.current());
   }
 
-  /** One portion of a run, and then the next. */
+  /** Goes on after the messages that wait. */
+  soon() {
+    if (this.rest !== null) clearTimeout(this.rest);
+    this.rest = null;
+    if (!this.expected) port2.postMessage(null);
+    this.expected = true;
+  }
+
+  /** The page has drawn the last snapshot. */
+  acknowledge() {
+    this.acknowledged = true;
+    if (this.rest !== null) this.soon();
+  }
+
+  /** One portion of a run, and then the next; a page that is late goes first. */
   go() {
+    this.expected = false;
     if (!this.running) return;
     try {
       const before = this.current().step;
@@ -166,7 +187,9 @@ class Training {
       this.told = now;
       say({ snapshot: { ...this.tell(this.current()), status: "running" } });
     }
-    return soon();
+    const late = this.acknowledged ? 0 : now - this.told;
+    if (late < LATE || late >= LATEST) return this.soon();
+    this.rest = setTimeout(() => this.soon(), LATEST - late);
   }
 
   /**
@@ -274,13 +297,20 @@ function messageOf(error) {
   return `the engine failed: ${error instanceof Error ? error.message : String(error)}.`;
 }
 
+/**
+ * The memory of the arrays in an answer, so that they are handed over and not copied.
+ * @param {Record<string, unknown>} result
+ */
+const buffersOf = (result) =>
+  Object.values(result).flatMap((value) => (ArrayBuffer.isView(value) ? [/** @type {ArrayBuffer} */ (value.buffer)] : []));
+
 self.onmessage = async ({ data }) => {
   if (data.module) {
     core = new Core(data.module);
     return;
   }
   if (data.acknowledge) {
-    training.acknowledged = true;
+    training.acknowledge();
     return;
   }
   const { id, method, args } = data;
@@ -294,7 +324,7 @@ self.onmessage = async ({ data }) => {
     } else {
       throw new Refused(`the engine has no ${method}.`);
     }
-    say({ id, result });
+    say({ id, result }, method === "regions" ? buffersOf(result) : []);
   } catch (error) {
     say({ id, error: messageOf(error) });
   }

@@ -55,7 +55,8 @@ export class PlaneView {
     this.line = new LineView(this, SIZE);
     this.draw = app.frames.once(() => this.#draw());
     const dots = app.frames.once(() => this.#points());
-    for (const name of /** @type {const} */ (["regions", "fields"])) app.events.on(name, this.draw);
+    app.events.on("regions", this.draw);
+    app.events.on("fields", () => this.#showsUnits() && this.draw());
     app.events.on("problem", () => (dots(), this.#axes()));
     app.events.on("theme", () => (this.draw(), dots()));
     app.events.on("select", () => (this.draw(), dots(), this.#axes()));
@@ -64,6 +65,11 @@ export class PlaneView {
 
   window() {
     return { ...this.fields.window(), width: SIZE, height: SIZE };
+  }
+
+  /** Whether the picture has something of the units' values: a curve, or a bent line without exact regions. */
+  #showsUnits() {
+    return this.app.problem.d === 1 || (this.app.state().unit !== null && !this.fields.regions);
   }
 
   #draw() {
