@@ -35,17 +35,17 @@ def calibration_error(confidence: Rows, hit: Rows) -> float:
     return float(np.abs(gaps).sum() / len(hit))
 
 
-def calibration(p: Rows, y: NDArray[np.intp]) -> tuple[float, float]:
-    """ECE, and the mean ECE of a perfectly calibrated predictor with the same confidences.
+def calibration(p: Rows, y: NDArray[np.intp]) -> tuple[float, Rows]:
+    """ECE, and those of perfectly calibrated predictors with the same confidences (500,).
 
-    The second is simulated: each row is a hit with the probability that was said, 500 times. It is
-    not 0, since few rows scatter.
+    The second are simulated: each row is a hit with the probability that was said. They are not 0,
+    since few rows scatter.
     """
     confidence = p.max(axis=1)
     rng = np.random.default_rng(0)
     draws = [rng.random(len(y)) < confidence for _ in range(SIMULATIONS)]
-    ideal = np.mean([calibration_error(confidence, hit.astype(float)) for hit in draws])
-    return calibration_error(confidence, 1 - mistakes(p, y)), float(ideal)
+    ideal = np.array([calibration_error(confidence, hit.astype(float)) for hit in draws])
+    return calibration_error(confidence, 1 - mistakes(p, y)), ideal
 
 
 def rmse(squared: Rows) -> float:

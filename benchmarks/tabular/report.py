@@ -48,7 +48,7 @@ def _label_scores(outcome: Outcome) -> str:
     measured, ideal = calibration(outcome.predicted, outcome.y)
     return (
         f"{100 * (1 - error(outcome)):.1f} / {mean_log_loss(outcome):.3f} / "
-        f"{100 * measured:.1f} ({100 * ideal:.1f}) / "
+        f"{100 * measured:.1f} ({100 * ideal.mean():.1f}) / "
         f"{brier(outcome.predicted, outcome.y).mean():.3f}"
     )
 
