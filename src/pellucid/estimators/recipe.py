@@ -79,7 +79,7 @@ _OURS = Preset(
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        replace(_OURS, name="fast", epochs=60, most_steps=3_500, patience=18, folds=3),
+        replace(_OURS, name="fast", epochs=60, most_steps=2_400, patience=18, folds=3),
         _OURS,
         replace(_OURS, name="best", folds=10),
     )
