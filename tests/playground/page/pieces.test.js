@@ -78,13 +78,14 @@ test("dead, always on, saturated and doubled units are found, and others are not
 
 test("units do not overlap, whatever the widths", () => {
   for (const widths of [[2, 1], [2, 8, 8, 1], [7, 16, 3], [2, 64, 64, 64, 10], [2, ...Array(8).fill(128), 1]]) {
-    const { columns, tile, width, height } = networkLayout(widths, 600);
+    const { columns, tile, input, width, height } = networkLayout(widths, 600);
     const all = columns.flat();
     assert.equal(all.length, widths.reduce((a, b) => a + b));
     for (const { x, y } of all) assert.ok(x > 0 && x < width && y > 0 && y < height);
-    for (const column of columns) {
-      column.forEach((a, i) => column.slice(i + 1).forEach((b) => assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= tile)));
-    }
+    columns.forEach((column, l) => {
+      const size = l === 0 ? input : tile;
+      column.forEach((a, i) => column.slice(i + 1).forEach((b) => assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= size)));
+    });
   }
 });
 

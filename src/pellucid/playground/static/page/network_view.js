@@ -196,7 +196,7 @@ export class NetworkView {
     return names.map((name, j) => {
       const label = !own && name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
       const box = h("div", { class: "input", title: name }, label);
-      place(box, plan.columns[0][j], Math.max(plan.tile, this.app.features().length > 9 ? plan.tile : 30));
+      place(box, plan.columns[0][j], plan.input);
       return box;
     });
   }
