@@ -162,6 +162,16 @@ def test_balanced_class_weights_find_the_rare_class():
     assert balanced.predict(X)[y].mean() > plain.predict(X)[y].mean() + 0.2
 
 
+def test_balanced_class_weights_count_the_weights_of_the_rows():
+    rng = np.random.default_rng(0)
+    y, times = rng.random(300) < 0.3, rng.integers(0, 4, 300)
+    X = rng.normal(size=(300, 2)) + 1.0 * y[:, None]
+    balanced = {"class_weight": "balanced", **QUICK}
+    weighted = FeedforwardClassifier(**balanced).fit(X, y, times)
+    repeated = FeedforwardClassifier(**balanced).fit(X.repeat(times, axis=0), y.repeat(times))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-6)
+
+
 # ---- several targets
 
 

@@ -68,3 +68,26 @@ def test_a_warm_start_goes_on_from_the_last_fit(optimizer):
     np.testing.assert_allclose(cold.histories_[0].loss, first)
     model.set_params(hidden=(4,)).fit(X, y)  # other networks begin anew
     assert model.network_.hidden == (4,)
+
+
+def test_weights_of_classes_count_in_every_part():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), rng.random(400) < 0.5
+    model = FeedforwardClassifier(class_weight={False: 1, True: 9}, **QUICK)
+    for _ in range(30):
+        model.partial_fit(X[:100], y[:100])
+        model.partial_fit(X[100:], y[100:])
+    assert model.predict_proba(X)[:, 1].mean() > 0.8
+    with pytest.raises(InvalidInput, match="needs all rows at once"):
+        FeedforwardClassifier(class_weight="balanced", **QUICK).partial_fit(X, y)
+
+
+def test_weights_of_classes_count_in_an_eval_set():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.random(300) < 0.2
+    weights = np.where(y, 4.5, 1.0)  # whole ones would repeat rows
+    by_class = FeedforwardClassifier(class_weight={False: 1, True: 4.5}, **QUICK)
+    by_class.fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
+    by_row = FeedforwardClassifier(**QUICK)
+    by_row.fit(X[:200], y[:200], weights[:200], eval_set=(X[200:], y[200:], weights[200:]))
+    np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-5)

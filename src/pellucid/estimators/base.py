@@ -88,9 +88,14 @@ class Feedforward(CallbackSupport, BaseEstimator, ABC):
     def _read_targets(self, y: Any) -> Array:
         """Later targets, as those of the fit."""
 
-    def _class_weights(self, targets: Targets) -> Float64[Array, " n"] | None:
-        """How much each row counts by its class."""
-        return None
+    def _learn_class_weights(self, y: Array, weight: Float64[Array, " n"] | None) -> None:
+        """Note how much the rows of each class count, beside their own weights."""
+
+    def _weighed(
+        self, y: Array, weight: Float64[Array, " n"] | None
+    ) -> Float64[Array, " n"] | None:
+        """The weights of rows, times those of their classes."""
+        return weight
 
     def _learn_from_held_out(self, held_out: HeldOut | None, material: Material) -> None:
         """Calibrate; `held_out` None: on the rows of the training, or not at all."""
@@ -121,9 +126,10 @@ class Feedforward(CallbackSupport, BaseEstimator, ABC):
             with a `Table`, None for its own.
         sample_weight
             How much each row counts, (n,), in training and validation; rows of weight 0 are left
-            out.
+            out. With a path, the name of the column that says it.
         groups
-            One value for each row, (n,): rows of one group are on one side of the split.
+            One value for each row, (n,): rows of one group are on one side of the split. With a
+            path, the name of their column.
         eval_set
             Held-out rows of your own, (X, y) or (X, y, sample_weight), in place of a split.
         checkpoint
@@ -197,13 +203,12 @@ class Feedforward(CallbackSupport, BaseEstimator, ABC):
         self.target_names_ = target_names(X, y, targets.y.shape[1] if targets.y.ndim == 2 else 1)
         check_consistent_length(features.columns[0].values, targets.y)
         weight = checked_weight(sample_weight, features.n_rows)
-        by_class = self._class_weights(targets)
+        self._learn_class_weights(targets.y, weight)
         order = order_of(features, targets.y)
         repeated = repetitions(weight, len(order))
         if repeated is not None:  # weights are numbers of rows
             order, weight = np.repeat(order, repeated[order]), None
-        if by_class is not None:
-            weight = by_class if weight is None else weight * by_class
+        weight = self._weighed(targets.y, weight)
         if weight is not None:
             order = order[weight[order] > 0]
             weight = weight[order] / weight[order].mean()
@@ -224,7 +229,7 @@ class Feedforward(CallbackSupport, BaseEstimator, ABC):
         y = self._read_targets(eval_set[1])
         check_consistent_length(features.columns[0].values, y)
         weight = checked_weight(eval_set[2] if len(eval_set) == 3 else None, features.n_rows)
-        return Material(features, y, weight)
+        return Material(features, y, self._weighed(y, weight))
 
     def _starts(self, preset: Preset, targets: Targets, folds: int) -> tuple[Member, ...]:
         """With `warm_start`, the members of the fit before, where they are of the same shape."""

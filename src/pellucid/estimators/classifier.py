@@ -43,7 +43,7 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
     likelihood
         "categorical", or "ordinal" where the sorted classes have an order.
     class_weight
-        None, "balanced", or a weight for each class.
+        None, "balanced" (classes of equal weight, counting `sample_weight`), or a weight for each.
     categorical_features
         Columns to read as levels whatever they hold: names, numbers, or a mask.
     refit
@@ -71,6 +71,7 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
 
     classes_: Array
     calibration_: Temperature
+    _by_class: Float64[Array, " k"] | None
 
     def __init__(
         self,
@@ -169,14 +170,26 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
             )
         return np.searchsorted(self.classes_, y).astype(np.int64)
 
-    def _class_weights(self, targets: Targets) -> Float64[Array, " n"] | None:
-        if self.class_weight is None or targets.labels is None:
-            return None
-        y = self.classes_[targets.labels]
-        each = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+    def _learn_class_weights(self, y: Array, weight: Float64[Array, " n"] | None) -> None:
+        self._by_class = None
+        if self.class_weight is None or self._multilabel:
+            return
+        heavy = np.bincount(y, weight, len(self.classes_)).astype(np.float64)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            self._by_class = _balanced(heavy)
+            return
+        each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
         if (each < 0).any() or not np.isfinite(each).all():
             raise InvalidInput("class_weight needs finite weights of 0 or more.")
-        return each[targets.labels]
+        self._by_class = each
+
+    def _weighed(
+        self, y: Array, weight: Float64[Array, " n"] | None
+    ) -> Float64[Array, " n"] | None:
+        if self._by_class is None:
+            return weight
+        each = self._by_class[y]
+        return each if weight is None else weight * each
 
     # ---- calibration
 
@@ -237,12 +250,15 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
             "classes": classes_values(self.classes_),
             "multilabel": self._multilabel,
             "temperature": vars(self.calibration_),
+            "by_class": None if self._by_class is None else self._by_class.tolist(),
         }
 
     def _take_values(self, values: dict[str, Any]) -> None:
         self.classes_ = classes_from(values["classes"])
         self._multilabel = bool(values["multilabel"])
         self.calibration_ = temperature_from(values["temperature"])
+        by_class = values.get("by_class")  # files before December 2026 have none
+        self._by_class = None if by_class is None else np.array(by_class, np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -252,6 +268,13 @@ class FeedforwardClassifier(ClassifierMixin, Feedforward):
 
 def _yes_and_no(p: Float64[Array, " n"]) -> Float64[Array, "n 2"]:
     return np.column_stack([1 - p, p])
+
+
+def _balanced(heavy: Float64[Array, " k"]) -> Float64[Array, " k"]:
+    """Weights that make all classes equally heavy that weigh anything."""
+    found = np.zeros(len(heavy))
+    np.divide(heavy.sum(), np.count_nonzero(heavy) * heavy, where=heavy > 0, out=found)
+    return found
 
 
 def _as_classes(y: Any) -> Array:

@@ -28,6 +28,11 @@ def partial_fit(
     no held-out rows: the temperature is 1, and `noise_` is the error on the rows of the last call
     before they were trained on (of the first call: after).
     """
+    if getattr(estimator, "class_weight", None) == "balanced":
+        raise InvalidInput(
+            'class_weight="balanced" needs all rows at once; give partial_fit a weight for each '
+            "class, or sample_weight."
+        )
     preset = estimator._preset()
     is_first = not estimator.__sklearn_is_fitted__()
     if is_first:
@@ -35,9 +40,10 @@ def partial_fit(
     else:
         features = read_as_before(estimator, X)
         weight = checked_weight(sample_weight, features.n_rows)
-        material = Material(features, estimator._read_targets(y), weight)
-        if len(material.y) != features.n_rows:
-            raise InvalidInput(f"X has {features.n_rows} rows and y {len(material.y)}.")
+        y = estimator._read_targets(y)
+        if len(y) != features.n_rows:
+            raise InvalidInput(f"X has {features.n_rows} rows and y {len(y)}.")
+        material = Material(features, y, estimator._weighed(y, weight))
     if not is_first and is_regressor(estimator):
         predicted = estimator._ensemble.predict(material.features)
         estimator._learn_from_held_out(HeldOut(predicted, material.y, material.weight), material)
