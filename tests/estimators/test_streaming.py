@@ -9,7 +9,7 @@ import pytest
 from estimators.tables import PLAIN, mixed
 
 from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidFile, InvalidInput
-from pellucid.estimators import streaming
+from pellucid.estimators import stream_files, streaming
 
 QUICK = {"preset": PLAIN, "epochs": 12, "hidden": (16,), "learning_rate": 0.01, "batch_size": 32}
 
@@ -17,7 +17,7 @@ QUICK = {"preset": PLAIN, "epochs": 12, "hidden": (16,), "learning_rate": 0.01, 
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
     """A folder with two files of mixed columns, read in many blocks and buffers."""
-    monkeypatch.setattr(streaming, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(stream_files, "BLOCK_CELLS", 1)
     monkeypatch.setattr(streaming, "BUFFER", 1500)
     frame, score, y = mixed(4000)
     table = pl.from_pandas(frame).with_columns(kind=pl.Series(y), score=pl.Series(score))
@@ -65,6 +65,58 @@ def test_rows_without_a_target_are_passed_over(rows):
     assert model.predict(table.drop("score")).mean() > 0.6  # all scores have a mean of 0.5
 
 
+def test_a_column_of_weights_weighs_the_rows_as_weights_of_classes_do(rows):
+    X = pl.read_parquet(rows).drop("kind")
+    weighed = rows.parent / "weighed"
+    weighed.mkdir()
+    weight = pl.when(pl.col("kind") == "yes").then(4.5).otherwise(1).alias("weight")
+    for file in rows.glob("*.parquet"):
+        pl.read_parquet(file).with_columns(weight).write_parquet(weighed / file.name)
+    by_row = FeedforwardClassifier(**QUICK).fit(weighed, "kind", "weight")
+    weights = {"yes": 4.5, "no": 1}
+    by_class = FeedforwardClassifier(class_weight=weights, **QUICK).fit(rows, "kind")
+    plain = FeedforwardClassifier(**QUICK).fit(rows, "kind")
+    p = [model.predict_proba(X)[:, 1] for model in (by_row, by_class, plain)]
+    np.testing.assert_allclose(p[0], p[1], atol=1e-3)
+    assert np.abs(p[0] - p[2]).max() > 0.1
+
+
+def test_balanced_classes_are_counted_in_all_files(rows):
+    model = FeedforwardClassifier(class_weight="balanced", **QUICK).fit(rows, "kind")
+    share = (pl.read_parquet(rows)["kind"] == "yes").to_numpy().mean()
+    assert model._by_class == pytest.approx([0.5 / (1 - share), 0.5 / share])
+
+
+def test_rows_of_weight_0_are_left_out(rows):
+    table = pl.read_parquet(rows).drop("kind")
+    table = table.with_columns(weight=(pl.col("score") > 0).cast(pl.Int8))
+    table.write_parquet(rows.parent / "some.parquet")
+    model = FeedforwardRegressor(**QUICK).fit(rows.parent / "some.parquet", "score", "weight")
+    assert model.predict(table.drop("score", "weight")).mean() > 0.6  # all have a mean of 0.5
+
+
+def test_groups_are_held_out_whole(rows):
+    for number, file in enumerate(sorted(rows.glob("*.parquet"))):
+        table = pl.read_parquet(file).with_row_index("row").drop("kind")
+        group = (pl.col("row") % 17).alias("group") + 3 * number
+        table.with_columns(group).drop("row").write_parquet(file)
+    files = stream_files.open_files(rows, "score", None, "group")
+    choice = stream_files.choose_held_out(files, 0.2, 0)
+    sides = {True: set(), False: set()}
+    for number, block in enumerate(files.blocks()):
+        frame = files.read(block)
+        mask = choice.mask(number, frame)
+        for side in sides:
+            sides[side] |= set(frame.filter(mask if side else ~mask)["group"])
+    assert not sides[True] & sides[False]
+    held = pl.read_parquet(rows)["group"].is_in(list(sides[True])).to_numpy().mean()
+    assert 0.2 <= held < 0.27  # less than a group more
+    model = FeedforwardRegressor(**QUICK).fit(rows, "score", groups="group")
+    assert model.split_.kind == "groups"
+    assert "drawn by whole groups (seed 0)" in model.split_.text
+    assert "group" not in model.column_kinds_
+
+
 def test_a_killed_fit_goes_on_to_the_same_bits(rows, tmp_path, monkeypatch):
     whole = FeedforwardRegressor(**QUICK).fit(rows, "score")
     place = tmp_path / "checkpoint"
@@ -97,10 +149,19 @@ def test_a_killed_fit_goes_on_to_the_same_bits(rows, tmp_path, monkeypatch):
         ({"y": None}, "y is None; with the path of a file"),
         ({"y": "z"}, "no column 'z'"),
         ({"X": "no.parquet"}, "there is no file or folder no.parquet"),
-        ({"sample_weight": [1.0]}, "takes no sample_weight"),
+        ({"sample_weight": [1.0]}, r"sample_weight is \[1.0\]; with the path of a file"),
+        ({"groups": "z"}, "no column 'z'"),
+        ({"groups": "score"}, "each need a column of their own"),
+        ({"groups": "one"}, "holds one group only"),
+        ({"sample_weight": "kind"}, "is no numbers"),
+        ({"sample_weight": "below"}, "holds the weight -1.0; weights are numbers from 0 up"),
+        ({"groups": "gaps"}, "has rows without a group"),
     ],
 )
 def test_a_mistake_is_one_sentence(rows, changes, words):
+    for file in rows.glob("*.parquet"):
+        table = pl.read_parquet(file).with_columns(one=pl.lit(1), below=pl.lit(-1.0))
+        table.with_columns(gaps=pl.when(pl.col("score") > 0).then(1)).write_parquet(file)
     arguments = {"X": rows, "y": "score"} | changes
     with pytest.raises((InvalidInput, InvalidFile), match=words):
         FeedforwardRegressor().fit(**arguments)

@@ -68,7 +68,9 @@ class StreamCheckpoint:
         return int(state["epoch"]), int(state["step"])
 
 
-def key_of(estimator: Any, paths: tuple[str, ...], target: str, start: list[Network]) -> str:
+def key_of(
+    estimator: Any, paths: tuple[str, ...], roles: tuple[str | None, ...], start: list[Network]
+) -> str:
     """A text that differs where the files, the parameters or the first networks do."""
     digest = hashlib.sha256()
     for path in paths:
@@ -76,7 +78,7 @@ def key_of(estimator: Any, paths: tuple[str, ...], target: str, start: list[Netw
         digest.update(f"{path} {about.st_size} {about.st_mtime_ns}\n".encode())
     ignored = ("n_jobs", "verbose")
     given = {k: v for k, v in sorted(estimator.get_params().items()) if k not in ignored}
-    digest.update(f"{target} {given!r}\n".encode())
+    digest.update(f"{roles} {given!r}\n".encode())
     for network in start:
         digest.update(network.parameters().tobytes())
     return digest.hexdigest()

@@ -5,7 +5,6 @@ come in a new random order in every epoch; a buffer of them is encoded, shuffled
 the held-out loss is recorded after each buffer.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +14,11 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .._errors import InvalidInput
-from .._shapes import Array
+from .._shapes import Array, Float64
 from ..datasets.features import read_features_as
 from ..network import Network
 from ..training import Settings
-from ..training.parquet_rows import Block, find_files, one_sentence
+from ..training.parquet_rows import Block
 from .ensembling import HeldOut, Material
 from .fitting import NO_BETTER, Rows, base_rate, settings_of, train_rows, warn_of_base_rate
 from .incremental import start
@@ -28,9 +27,7 @@ from .reading import generator_of, read_as_before, split_seed, threads_of
 from .recipe import Preset
 from .splitting import Split
 from .stream_checkpoint import Record, StreamCheckpoint, key_of
-
-BLOCK_CELLS = 2**20
-"""Cells of one block, about."""
+from .stream_files import Files, HeldOutChoice, choose_held_out, open_files
 
 SAMPLE, HELD_OUT, BUFFER = 100_000, 50_000, 131_072
 """Rows at most: to learn the preprocessing from, to choose the epoch by, to be shuffled."""
@@ -40,69 +37,6 @@ PATIENCE = 2
 
 MOST_STEPS = 40_000
 """Steps in all, unless `epochs` is given; one epoch at least."""
-
-
-@dataclass(frozen=True)
-class Files:
-    """Parquet files of the same columns, one of which is the target."""
-
-    paths: tuple[str, ...]
-    counts: tuple[int, ...]
-    names: tuple[str, ...]
-    target: str
-
-    @property
-    def n(self) -> int:
-        """Rows of all files together."""
-        return sum(self.counts)
-
-    def blocks(self) -> list[Block]:
-        """All rows, in blocks."""
-        size = max(1024, BLOCK_CELLS // (len(self.names) + 1))
-        return [
-            Block(path, at, min(size, count - at))
-            for path, count in zip(self.paths, self.counts, strict=True)
-            for at in range(0, count, size)
-        ]
-
-    def read(self, block: Block) -> Any:
-        """One block as a data frame; rows without a target are left out."""
-        import polars as pl
-
-        with one_sentence(block.path):
-            scan = pl.scan_parquet(block.path, glob=False).slice(block.start, block.length)
-            frame = scan.select(*self.names, self.target).collect()
-        known = frame[self.target].is_not_null()
-        if frame[self.target].dtype.is_float():
-            known &= frame[self.target].is_not_nan().fill_null(False)
-        return frame.filter(known)
-
-
-def open_files(path: Any, target: Any) -> Files:
-    """The files of that name, or in the folder of that name; their columns must be the same."""
-    import polars as pl
-
-    if not isinstance(target, str):
-        raise InvalidInput(
-            f"y is {target!r:.40}; with the path of a file, y is the name of the column to predict."
-        )
-    paths = find_files([os.fspath(path)])
-    counts, names = [], []
-    for one in paths:
-        with one_sentence(one):
-            scan = pl.scan_parquet(one, glob=False)
-            names.append(list(scan.collect_schema()))
-            counts.append(int(scan.select(pl.len()).collect().item()))
-        if names[-1] != names[0]:
-            raise InvalidInput(f"{one} has other columns than {paths[0]}; all need the same.")
-    if target not in names[0]:
-        raise InvalidInput(
-            f"{paths[0]} has no column {target!r}; its columns are {', '.join(names[0][:12])}."
-        )
-    features = tuple(name for name in names[0] if name != target)
-    if not features or not sum(counts):
-        raise InvalidInput(f"{paths[0]} has no {'rows' if features else 'column but the target'}.")
-    return Files(tuple(paths), tuple(counts), features, target)
 
 
 def fit_files(
@@ -115,20 +49,22 @@ def fit_files(
     checkpoint: Any = None,
 ) -> Any:
     """`Feedforward.fit` with a path."""
-    if sample_weight is not None or groups is not None or estimator.refit:
-        raise InvalidInput(
-            "a fit from files takes no sample_weight, groups or refit; read the table, or call "
-            "partial_fit."
-        )
-    files = open_files(path, target)
+    if estimator.refit:
+        raise InvalidInput("a fit from files takes no refit; read the table first.")
+    files = open_files(path, target, sample_weight, groups)
     preset = estimator._preset()
     preset = replace(preset, members=preset.members * preset.folds, folds=1)
     seed = split_seed(estimator.random_state, generator_of(estimator.random_state))
     share = 0.0 if eval_set is not None else min(preset.validation_share, HELD_OUT / files.n)
-    first = _first_pass(files, share, seed, is_classifier(estimator))
+    choice = choose_held_out(files, share, seed)
+    first = _first_pass(files, choice, is_classifier(estimator))
     material, targets, _ = estimator._material(
-        first.sample.drop(target), first.sample[target].to_numpy(), None, first.classes
+        files.features(first.sample),
+        first.sample[target].to_numpy(),
+        files.weights(first.sample),
+        first.classes,
     )
+    usual = _usual_weight(estimator, first)
     if not estimator._preset_for(targets.head).label_smoothing:
         preset = replace(preset, label_smoothing=0.0)
     start(estimator, material, targets, preset)
@@ -137,13 +73,15 @@ def fit_files(
         judge = estimator._given(eval_set)
     elif len(first.unseen):
         y = estimator._read_targets(first.unseen[target].to_numpy())
-        judge = Material(read_as_before(estimator, first.unseen.drop(target)), y)
+        features = read_as_before(estimator, files.features(first.unseen))
+        judge = Material(features, y, estimator._weighed(y, files.weights(first.unseen)))
     epochs = None if estimator.epochs is None else preset.epochs
-    stream = _Stream(estimator, files, preset, share, seed, epochs, checkpoint)
+    stream = _Stream(estimator, files, preset, choice, usual, epochs, checkpoint)
     members = stream.train(judge, material)
     estimator._keep_members(members, targets.head)
     n = files.n - len(first.unseen)
-    estimator.split_ = stream_split(n, 0 if judge is None else len(judge.y), eval_set, seed)
+    unseen = 0 if judge is None else len(judge.y)
+    estimator.split_ = stream_split(n, unseen, eval_set, choice)
     held_out = None
     if judge is not None:
         predicted = Ensemble(tuple(members)).predict(judge.features)
@@ -154,33 +92,49 @@ def fit_files(
 
 @dataclass(frozen=True, eq=False)
 class _First:
-    """What the first pass brings: rows to learn the preprocessing from, held-out rows, classes."""
+    """What the first pass brings: rows to learn the preprocessing from, held-out rows, classes.
+
+    `heavy` is the weight of all rows of each class (of all together where there are no classes),
+    and `n_rows` the number of rows that were weighed.
+    """
 
     sample: Any
     unseen: Any
     classes: Array | None
+    heavy: Float64[Array, " k"]
+    n_rows: int
 
 
-def _first_pass(files: Files, share: float, seed: int, classes: bool) -> _First:
+def _first_pass(files: Files, choice: HeldOutChoice, classes: bool) -> _First:
     import polars as pl
 
     rate = min(1.0, SAMPLE / files.n)
-    some, unseen, found = [], [], []
+    some, unseen, weighed, n = [], [], [], 0
     for number, block in enumerate(files.blocks()):
         frame = files.read(block)
-        mask = _is_held_out(number, len(frame), share, seed)
-        drawn = np.random.default_rng([seed, number, 1]).random(len(frame)) < rate
-        some.append(frame.filter(pl.Series(~mask & drawn)))
-        unseen.append(frame.filter(pl.Series(mask)))
-        if classes:
-            found.append(frame[files.target].unique().to_numpy())
-    labels = np.unique(np.concatenate(found)) if classes else None
-    return _First(pl.concat(some), pl.concat(unseen), labels)
+        mask = choice.mask(number, frame)
+        drawn = np.random.default_rng([choice.seed, number, 1]).random(len(frame)) < rate
+        some.append(frame.filter(~mask & pl.Series(drawn)))
+        unseen.append(frame.filter(mask))
+        kind = pl.col(files.target) if classes else pl.lit(0).alias(files.target)
+        weight = pl.lit(1.0) if files.weight is None else pl.col(files.weight).cast(float)
+        weighed.append(frame.select(kind, weight.alias(" weight")))
+        weighed[-1] = weighed[-1].group_by(files.target).sum()
+        n += len(frame)
+    heavy = pl.concat(weighed).group_by(files.target).sum()
+    labels, places = np.unique(heavy[files.target].to_numpy(), return_index=True)
+    weights = heavy[" weight"].to_numpy()[places]
+    return _First(pl.concat(some), pl.concat(unseen), labels if classes else None, weights, n)
 
 
-def _is_held_out(number: int, n: int, share: float, seed: int) -> Array:
-    """Which of the n rows of a block are held out; the same at every reading."""
-    return np.random.default_rng([seed, number]).random(n) < share
+def _usual_weight(estimator: Any, first: _First) -> float:
+    """The mean weight of a row; the estimator learns the weights of its classes from all rows."""
+    heavy = first.heavy
+    if first.classes is not None and not estimator._multilabel:
+        classes = np.arange(len(heavy))
+        estimator._learn_class_weights(classes, heavy)
+        heavy = estimator._weighed(classes, heavy)
+    return float(heavy.sum() / first.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +144,8 @@ class _Stream:
     estimator: Any
     files: Files
     preset: Preset
-    share: float
-    seed: int
+    choice: HeldOutChoice
+    usual: float  # the mean weight of a row
     epochs: int | None
     checkpoint: Any = None
 
@@ -231,7 +185,7 @@ class _Stream:
         if self.checkpoint is None:
             return None
         start = [record.network for record in records]
-        key = key_of(self.estimator, self.files.paths, self.files.target, start)
+        key = key_of(self.estimator, self.files.paths, self.files.roles, start)
         return StreamCheckpoint(Path(self.checkpoint), key)
 
     @property
@@ -258,7 +212,7 @@ class _Stream:
     def _buffers(self, epoch: int) -> Iterator[Rows]:
         """The training rows of one epoch, encoded in float32."""
         blocks = list(enumerate(self.files.blocks()))
-        order = np.random.default_rng([self.seed, epoch, 2]).permutation(len(blocks))
+        order = np.random.default_rng([self.choice.seed, epoch, 2]).permutation(len(blocks))
         member = self.estimator._ensemble.members[0]
         waiting: list[Rows] = []
         for k in order:
@@ -271,18 +225,18 @@ class _Stream:
             yield _joined(waiting)
 
     def _encoded(self, number: int, block: Block, member: Member) -> Rows:
-        import polars as pl
-
-        frame = self.files.read(block)
-        mask = _is_held_out(number, len(frame), self.share, self.seed)
-        frame = frame.filter(pl.Series(~mask))
+        files, estimator = self.files, self.estimator
+        frame = files.read(block)
+        frame = frame.filter(~self.choice.mask(number, frame))
         features = read_features_as(
-            frame.drop(self.files.target),
-            self.estimator.column_kinds_,
-            self.estimator._ensemble.columns,
+            files.features(frame), estimator.column_kinds_, estimator._ensemble.columns
         )
-        y = self.estimator._read_targets(frame[self.files.target].to_numpy())
-        return Rows(member.preprocessing(features).astype(np.float32), member.unit.into(y))
+        y = estimator._read_targets(frame[files.target].to_numpy())
+        weight = estimator._weighed(y, files.weights(frame))
+        if weight is not None:
+            weight = weight / self.usual
+        X = member.preprocessing(features).astype(np.float32)
+        return Rows(X, member.unit.into(y), weight)
 
     def _one_buffer(
         self, records: list[Record], rows: Rows, rate: float, place: tuple[int, int]
@@ -295,7 +249,7 @@ class _Stream:
             warmup=0.0,
             learning_rate=rate,
         )
-        rng = np.random.default_rng([self.seed, *place, 3])
+        rng = np.random.default_rng([self.choice.seed, *place, 3])
         settings = settings_of(
             once, len(rows.X), rng.integers(2**31 - 1, size=len(records)).tolist()
         )
@@ -317,14 +271,20 @@ class _Stream:
 
 
 def _joined(parts: list[Rows]) -> Rows:
-    return Rows(np.concatenate([p.X for p in parts]), np.concatenate([p.y for p in parts]))
+    weights = [part.weight for part in parts if part.weight is not None]
+    return Rows(
+        np.concatenate([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
-def stream_split(n: int, unseen: int, eval_set: Any, seed: int) -> Split:
+def stream_split(n: int, unseen: int, eval_set: Any, choice: HeldOutChoice) -> Split:
     """The split of a fit from files, whose rows have no numbers here."""
     if eval_set is not None:
         return Split("given", (), f"the {unseen} rows of eval_set chose the epoch.")
     if not unseen:
         return Split("none", (), "no rows were held out: every epoch is made.")
-    text = f"{unseen} of the {n + unseen} rows were held out, drawn at random (seed {seed})."
-    return Split("random", (), text)
+    kind, how = ("random", "at random") if choice.column is None else ("groups", "by whole groups")
+    text = f"{unseen} of the {n + unseen} rows were held out, drawn {how} (seed {choice.seed})."
+    return Split(kind, (), text)
