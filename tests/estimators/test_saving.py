@@ -22,10 +22,16 @@ MODELS = {
     ),
     "waves": FeedforwardClassifier(Preset("own", embedding="periodic", members=2), **QUICK),
     "ordinal": FeedforwardClassifier(PLAIN, likelihood="ordinal", **QUICK),
+    "ordinal of three": FeedforwardClassifier(PLAIN, likelihood="ordinal", folds=2, **QUICK),
     "labels": FeedforwardClassifier(PLAIN, **QUICK),
     "numbers": FeedforwardRegressor(PLAIN, members=2, **QUICK),
     "two numbers": FeedforwardRegressor(PLAIN, likelihood="mean_variance", **QUICK),
     "quantiles": FeedforwardRegressor(PLAIN, likelihood="quantile(0.1,0.5,0.9)", **QUICK),
+    "two numbers' quantiles": FeedforwardRegressor(
+        PLAIN, likelihood="quantile(0.1,0.6,0.9)", **QUICK
+    ),
+    "mixture": FeedforwardRegressor(PLAIN, likelihood="mixture(2)", folds=2, **QUICK),
+    "two mixtures": FeedforwardRegressor(PLAIN, likelihood="mixture(3)", **QUICK),
     "student": FeedforwardRegressor(PLAIN, likelihood="student_t(4)", **QUICK),
     "counts": FeedforwardRegressor(PLAIN, likelihood="poisson", **QUICK),
 }
@@ -33,9 +39,13 @@ MODELS = {
 
 def fitted(name):
     frame, score, y = mixed(200)
+    two = np.column_stack([100 + 50 * score, score])
     targets = {
+        "ordinal of three": np.digitize(score, [0, 1]),
+        "two numbers' quantiles": two,
+        "two mixtures": two,
         "labels": np.column_stack([score > 0, score > 1]).astype(int),
-        "two numbers": np.column_stack([100 + 50 * score, score]),
+        "two numbers": two,
         "counts": np.round(np.exp(score.clip(-2, 2))),
     }
     default = y if isinstance(MODELS[name], FeedforwardClassifier) else 100 + 50 * score
@@ -141,7 +151,7 @@ def feeds(session, frame):
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "ordinal"])
+@pytest.mark.parametrize("name", MODELS)
 def test_the_whole_pipeline_is_the_same_in_onnxruntime(name, tmp_path):
     model, frame = fitted(name)
     path = tmp_path / "model.onnx"
@@ -178,8 +188,8 @@ def test_a_temperature_is_in_the_onnx_file(tmp_path):
         np.testing.assert_allclose(p, model.predict_proba(frame), rtol=1e-9)
 
 
-def test_what_onnx_has_no_words_for_is_refused(tmp_path):
-    model, _ = fitted("ordinal")
-    with pytest.raises(InvalidInput, match="likelihood ordinal cannot be written as ONNX"):
-        model.to_onnx(tmp_path / "model.onnx")
-    assert not (tmp_path / "model.onnx").exists()
+def test_every_likelihood_of_an_estimator_is_written_as_onnx():
+    from pellucid.estimators.exporting import HEADS
+    from pellucid.likelihoods import LIKELIHOODS
+
+    assert set(HEADS) == set(LIKELIHOODS)

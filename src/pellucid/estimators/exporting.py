@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InvalidInput
 from ..datasets.encoder import LevelEncoding
 from ..datasets.infer import MISSING
 from ..network.files import write_atomically
@@ -15,6 +14,7 @@ from .preprocessing import SHARE, Preprocessing
 
 HEADS = {
     "categorical": "softmax",
+    "ordinal": "ordinal",
     "bernoulli": "sigmoid",
     "gaussian": "identity",
     "mean_variance": "identity",
@@ -23,6 +23,7 @@ HEADS = {
     "poisson": "exp",
     "negative_binomial": "exp",
     "quantile": "sorted",
+    "mixture": "mixture",
 }
 
 
@@ -38,11 +39,6 @@ def pipeline_of(estimator: Any) -> Pipeline:
     """The description of a fitted estimator."""
     head, members = estimator._head, estimator._ensemble.members
     d_out = members[0].network.d_out
-    if head.name not in HEADS or (head.name == "quantile" and d_out != head.outputs_per_target):
-        raise InvalidInput(
-            f"an estimator with likelihood {head} cannot be written as ONNX; those that can are "
-            f"{', '.join(HEADS)} (quantile for one target)."
-        )
     shared = {id(m.preprocessing): _inputs(m.preprocessing) for m in members}
     return Pipeline(
         tuple((name, kind == "categorical") for name, kind in estimator.column_kinds_.items()),
@@ -56,13 +52,13 @@ def pipeline_of(estimator: Any) -> Pipeline:
 
 
 def _chosen(head: Any, d_out: int) -> tuple[int, ...]:
-    """The outputs that predict: the first of each target, or the middle quantile before all."""
-    if head.name == "quantile":
-        middle = int(np.argmin(np.abs(np.array(head.parameters) - 0.5)))
-        return (middle, *(k for k in range(d_out) if k != middle))
+    """All outputs of labels; else one of each target, the middle quantile or the first."""
     if head.target_kind in ("label", "binary"):
         return tuple(range(d_out))
-    return tuple(range(0, d_out, head.outputs_per_target))
+    place = 0
+    if head.name == "quantile":
+        place = int(np.argmin(np.abs(np.array(head.parameters) - 0.5)))
+    return tuple(range(place, d_out, head.outputs_per_target))
 
 
 def _inputs(preprocessing: Preprocessing) -> Inputs:

@@ -57,9 +57,10 @@ class Pipeline:
     """Columns, networks with their inputs, and what becomes of the mean of what they say.
 
     `columns` are (name, whether it holds text) in the order of the file's inputs, and `missing` the
-    texts that hold no value. `head` is "softmax", "sigmoid", "exp", "identity" or "sorted", done to
-    the outputs `chosen` of each network. With `classes` the file gives labels beside probabilities,
-    which have been raised to 1 / `temperature`.
+    texts that hold no value. `head` is "softmax", "ordinal" or "sigmoid", done to all outputs, or
+    "exp", "identity", "sorted" (quantiles) or "mixture", for targets with as many outputs each:
+    `chosen` is the output of each that predicts it, or its first. With `classes` the file gives
+    labels beside probabilities, which have been raised to 1 / `temperature`.
     """
 
     columns: tuple[tuple[str, bool], ...]
@@ -244,22 +245,76 @@ class _PipelineWriter:
         return names[-1]
 
     def _head(self, z: str) -> str:
-        head, chosen = self.pipeline.head, np.array(self.pipeline.chosen, np.int64)
-        if head == "sorted":
-            size = self._constant(np.array([len(chosen)], np.int64))
-            rising, places = self._name(), self._name()
-            node = self.onnx.helper.make_node(
-                "TopK", [z, size], [rising, places], axis=1, largest=0
-            )
-            self.inner.operators.append(node)
-            middle = self._constant(chosen[:1])
-            return self._node("Gather", [rising, middle], axis=1)
+        head = self.pipeline.head
+        if head in ("sorted", "mixture"):
+            return self._of_targets(z)
+        if head == "ordinal":
+            return self._ordinal(z)
         if head == "softmax":
             return self._node("Softmax", [z], axis=1)
         if head == "sigmoid":
             return self._node("Sigmoid", [z])
-        z = self._node("Gather", [z, self._constant(chosen)], axis=1)
+        z = self._columns(z, self.pipeline.chosen)
         return self._node("Exp", [z]) if head == "exp" else z
+
+    def _columns(self, z: str, numbers: Sequence[int]) -> str:
+        return self._node("Gather", [z, self._constant(np.array(numbers, np.int64))], axis=1)
+
+    def _of_targets(self, z: str) -> str:
+        """One number for each target, from outputs of its own."""
+        chosen, d_out = self.pipeline.chosen, self.pipeline.members[0][1].d_out
+        size = d_out // len(chosen)
+        of_one = self._mixture if self.pipeline.head == "mixture" else self._sorted
+        said = [of_one(z, k - k % size, size, k % size) for k in chosen]
+        return self._node("Concat", said, axis=1) if len(said) > 1 else said[0]
+
+    def _sorted(self, z: str, first: int, size: int, place: int) -> str:
+        """The quantile of that place, once they are in increasing order."""
+        part = self._columns(z, range(first, first + size))
+        rising, places = self._name(), self._name()
+        node = self.onnx.helper.make_node(
+            "TopK",
+            [part, self._constant(np.array([size], np.int64))],
+            [rising, places],
+            axis=1,
+            largest=0,
+        )
+        self.inner.operators.append(node)
+        return self._columns(rising, [place])
+
+    def _mixture(self, z: str, first: int, size: int, place: int) -> str:
+        """The mean of a mixture: logits, means and log deviations of its components."""
+        k = size // 3
+        shares = self._node("Softmax", [self._columns(z, range(first, first + k))], axis=1)
+        means = self._columns(z, range(first + k, first + 2 * k))
+        axes = self._constant(np.array([1], np.int64))
+        return self._node("ReduceSum", [self._node("Mul", [shares, means]), axes], keepdims=1)
+
+    def _ordinal(self, z: str) -> str:
+        """P(y = k) = s(c_k) s(-c_(k-1)) s(z_k), each factor 1 where there is no such threshold."""
+        n = self.pipeline.members[0][1].d_out
+        steps = self._node("Where", [self._constant(np.arange(n)[None] == 0), z, self._softplus(z)])
+        up_to = np.triu(np.ones((n, n)))
+        factors = [
+            self._beside_ones(steps, np.hstack([up_to, np.zeros((n, 1))])),
+            self._beside_ones(steps, np.hstack([np.zeros((n, 1)), -up_to])),
+            self._beside_ones(z, np.eye(n, n + 1) * (np.arange(n + 1) > 0)),
+        ]
+        return self._node("Mul", [self._node("Mul", factors[:2]), factors[2]])
+
+    def _beside_ones(self, x: str, W: Float64[Array, "n k"]) -> str:
+        """s(x W), with 1 for the columns of W that are 0."""
+        sure = np.where(W.any(axis=0), 0.0, 1e3)[None]
+        moved = self._node(
+            "Add", [self._node("MatMul", [x, self._constant(W)]), self._constant(sure)]
+        )
+        return self._node("Sigmoid", [moved])
+
+    def _softplus(self, z: str) -> str:
+        """log(1 + e^z) without overflow."""
+        small = self._node("Exp", [self._node("Neg", [self._node("Abs", [z])])])
+        log = self._node("Log", [self._node("Add", [small, self._constant([[1.0]])])])
+        return self._node("Add", [self._node("Max", [z, self._constant([[0.0]])]), log])
 
     def _outputs(self, mean: str) -> list[Any]:
         helper, kinds = self.onnx.helper, self.onnx.TensorProto
