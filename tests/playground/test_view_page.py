@@ -37,6 +37,7 @@ window.model = {
 };
 
 window.end = view.render({ model: window.model, el: document.getElementById("output") });
+window.view = view;
 """
 
 
@@ -99,3 +100,35 @@ def test_the_page_leaves_the_cell_when_the_cell_goes(notebook):
     page, _, _ = notebook
     page.evaluate("() => window.end()")
     assert page.locator("iframe").count() == 0
+
+
+def test_a_cell_may_come_into_the_notebook_later(notebook):
+    page, network, _ = notebook
+    page.evaluate(
+        "() => { window.end(); model.saved = 0; window.cell = document.createElement('div');"
+        " window.end = view.render({ model, el: cell }); }"
+    )
+    page.wait_for_timeout(300)
+    assert page.locator("iframe").count() == 0
+    page.evaluate("() => document.body.append(cell)")
+    page.wait_for_function("() => model.saved > 0", timeout=30_000)
+    np.testing.assert_array_equal(np.float32(trained(page)), flat(network))
+
+
+def test_a_cell_that_is_taken_out_and_in_again_goes_on_where_it_was(notebook):
+    page, _, _ = notebook
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Train").first.click()
+    page.wait_for_function("() => model.get('trained').step > 20")
+    frame.get_by_role("button", name="Pause").first.click()
+    page.wait_for_timeout(1200)
+    before, step = trained(page), page.evaluate("() => model.get('trained').step")
+    page.evaluate(
+        "() => { const cell = document.querySelector('iframe').parentElement; cell.remove();"
+        " model.saved = 0; document.body.append(cell); }"
+    )
+    page.wait_for_function("() => model.saved > 0", timeout=30_000)
+    assert trained(page) == before
+    assert page.evaluate("() => model.get('trained').step") == step
+    frame.get_by_role("button", name="Train").first.click()
+    page.wait_for_function(f"() => model.get('trained').step > {step}")

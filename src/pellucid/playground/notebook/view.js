@@ -10,7 +10,6 @@ export default {
     const frame = document.createElement("iframe");
     frame.title = "Pellucid playground";
     Object.assign(frame.style, { width: "100%", height: `${model.get("height")}px`, border: "0" });
-    el.append(frame);
     const urls = [];
     const make = (content, type) => {
       const url = URL.createObjectURL(new Blob([content], { type }));
@@ -18,10 +17,16 @@ export default {
       return url;
     };
     const blobs = placed(model.get("modules"), make);
-    const ready = opened(frame, model, blobs);
+    const told = { start: model.get("start") };
+    let ready = new Promise(() => {});
     const follow = () => ready.then((app) => show(app, model.get("shown")));
+    // A notebook may put the cell into its page later, or take it out and in again: each time anew.
+    frame.addEventListener("load", () => {
+      ready = opened(frame, model.get("files"), told.start, blobs);
+      ready.then((app) => report(app, model, frame, told), (error) => { el.textContent = `The playground could not start: ${error.message}`; });
+    });
     model.on("change:shown", follow);
-    ready.then((app) => report(app, model), (error) => { el.textContent = `The playground could not start: ${error.message}`; });
+    el.append(frame);
     return () => {
       model.off("change:shown", follow);
       ready.then((app) => app.engine.close(), () => {});
@@ -41,12 +46,11 @@ function placed(modules, make) {
 }
 
 /** Fills the frame with the page and starts it; resolves to its controller. */
-async function opened(frame, model, blobs) {
-  const files = model.get("files");
+async function opened(frame, files, start, blobs) {
   const page = new DOMParser().parseFromString(text(files["index.html"]), "text/html");
   const win = frame.contentWindow;
   const doc = frame.contentDocument;
-  handOut(win, { ...files, "start.json": new TextEncoder().encode(JSON.stringify(model.get("start"))) }, blobs);
+  handOut(win, { ...files, "start.json": new TextEncoder().encode(JSON.stringify(start)) }, blobs);
   doc.documentElement.lang = "en";
   doc.title = page.title;
   for (const link of page.querySelectorAll('link[rel="stylesheet"]')) {
@@ -54,9 +58,9 @@ async function opened(frame, model, blobs) {
     style.textContent = text(files[link.getAttribute("href")]);
     doc.head.append(style);
   }
-  const start = doc.createElement("meta");
-  Object.assign(start, { name: "pellucid-start", content: `${BASE}start.json` });
-  doc.head.append(start);
+  const place = doc.createElement("meta");
+  Object.assign(place, { name: "pellucid-start", content: `${BASE}start.json` });
+  doc.head.append(place);
   doc.body.replaceChildren(...page.body.children);
   for (const script of page.querySelectorAll("script[src]")) {
     const module = doc.createElement("script");
@@ -100,27 +104,31 @@ function show(app, { widths, hidden, parameters }) {
   const values = new Float32Array(parameters.buffer.slice(parameters.byteOffset, parameters.byteOffset + parameters.byteLength));
   const isSame = String(widths) === String(app.widths()) && JSON.stringify(layers) === JSON.stringify(app.state().hidden);
   if (isSame) return app.edit(values, "from Python");
-  const bytes = new Uint8Array(values.buffer);
-  return app.apply({ hidden: layers, start: btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join("")) });
+  return app.apply({ hidden: layers, start: base64(values.buffer) });
 }
 
-/** Tells Python the weights, now and then. */
-function report(app, model) {
-  let told = 0;
+/** Tells Python the weights, now and then; `told.start` is where another page would go on. */
+function report(app, model, frame, told) {
+  let last = 0;
   let timer = null;
-  const tell = () => {
+  const tell = async () => {
     timer = null;
-    told = performance.now();
+    last = performance.now();
+    if (!frame.isConnected) return;
     const s = app.snapshot();
     const hidden = app.state().hidden.map((layer) => layer.activation);
     const trained = { widths: app.widths(), hidden, step: s.step, loss: s.training_loss };
     model.set("trained", { ...trained, parameters: new DataView(s.parameters.slice().buffer) });
     model.save_changes();
+    const run = { parameters: base64(s.parameters.slice().buffer), state: base64(await app.engine.state()), offset: app.run.offset };
+    told.start = { ...told.start, link: null, network: null, table: null, state: { ...app.state(), run } };
   };
   app.onsnapshot(() => {
-    timer ??= setTimeout(tell, Math.max(0, EVERY - (performance.now() - told)));
+    timer ??= setTimeout(tell, Math.max(0, EVERY - (performance.now() - last)));
   });
   tell();
 }
 
+/** @param {ArrayBuffer} buffer */
+const base64 = (buffer) => btoa(Array.from(new Uint8Array(buffer), (b) => String.fromCharCode(b)).join(""));
 const text = (content) => (typeof content === "string" ? content : new TextDecoder().decode(content));
