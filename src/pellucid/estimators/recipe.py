@@ -69,8 +69,8 @@ _OURS = Preset(
     warmup=0.1,
     label_smoothing=0.1,
     batch_size=64,
-    epochs=100,
-    patience=30,
+    epochs=80,
+    patience=24,
     folds=6,
     alternate=(("activation", "relu"), ("embedding", "piecewise"), ("embedding_size", 16)),
 )
@@ -79,9 +79,9 @@ _OURS = Preset(
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
-        replace(_OURS, name="fast", epochs=60, most_steps=2_400, patience=18, folds=3),
+        replace(_OURS, name="fast", epochs=45, most_steps=1_800, patience=18, folds=3),
         _OURS,
-        replace(_OURS, name="best", folds=10),
+        replace(_OURS, name="best", epochs=100, patience=30, folds=10),
     )
 }
 """The presets by name."""
