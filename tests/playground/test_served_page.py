@@ -8,7 +8,7 @@ from playground.serving import served
 
 import pellucid
 from pellucid.cli import run
-from pellucid.datasets import load_dataset
+from pellucid.datasets import as_table, load_dataset
 from pellucid.playground import Playground, start_document
 
 pytestmark = pytest.mark.page
@@ -122,6 +122,20 @@ def test_networks_of_other_shapes_start_too(visit, widths):
         page = at_work(visit, served_page.url)
         assert page.evaluate("() => pellucid.widths()") == widths
         np.testing.assert_array_equal(parameters(page), flat(network))
+
+
+def test_rows_far_from_mean_0_are_standardised_and_it_says_so(visit):
+    X = np.random.default_rng(0).normal([1.7, 70], [0.1, 10], (60, 2))
+    table = as_table(X, 1000 + 200 * X[:, 1])
+    with Playground(start_document(table=table)) as served_page:
+        page = at_work(visit, served_page.url)
+        rows = np.array(page.evaluate("() => [...pellucid.problem.points]")).reshape(60, 2)
+        y = np.array(page.evaluate("() => [...pellucid.problem.y]"))
+        for column in (*rows.T, y):
+            assert abs(column.mean()) < 1e-5
+            assert column.std() == pytest.approx(1, abs=1e-5)
+        said = page.locator("#notices").inner_text()
+        assert "The inputs and the target were standardised (mean 0, deviation 1)." in said
 
 
 def test_it_starts_with_a_table_of_python(visit):

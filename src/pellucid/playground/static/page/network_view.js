@@ -195,8 +195,11 @@ export class NetworkView {
     const own = usedFeatures(this.app.state(), this.app.problem) === null;
     return names.map((name, j) => {
       const label = !own && name in FEATURES ? FEATURES[/** @type {keyof typeof FEATURES} */ (name)].label : name;
-      const box = h("div", { class: "input", title: name }, label);
-      place(box, plan.columns[0][j], plan.input);
+      const box = h("div", { class: own ? "input named" : "input", title: name }, own ? h("span", {}, label) : label);
+      const at = plan.columns[0][j];
+      place(box, at, plan.input);
+      if (own) box.style.left = "2px"; // a name takes the room up to the edges
+      if (own) box.style.width = `${at.x + plan.input / 2 - 2}px`;
       return box;
     });
   }

@@ -8,6 +8,7 @@ import { listed, plural } from "./format.js";
 import { SHAPE_SIGNS } from "./palette.js";
 import { fromText } from "./links.js";
 import { RowEditor } from "./row_editor.js";
+import { needsScaling, standardised, standardisedRows } from "./scaling.js";
 import { kindOf, openNetwork, openTable, readColumns } from "./server_files.js";
 import { MOST_CLASSES, MOST_INPUTS, MOST_ROWS } from "./state.js";
 
@@ -98,7 +99,7 @@ export class OwnDataView {
     const targetField = h("select", { "aria-label": "target column", onchange: () => asClasses.checked = likely(Number(targetField.value)) }, table.columns.map(option));
     const likely = (/** @type {number} */ j) => !kinds[j].numeric || kinds[j].distinct <= Math.min(MOST_CLASSES, 10);
     const asClasses = h("input", { type: "checkbox", checked: likely(target) });
-    const scale = h("input", { type: "checkbox", checked: needsScaling(table, [...inputs]) });
+    const scale = h("input", { type: "checkbox", checked: needsScaling([...inputs, ...(asClasses.checked ? [] : [target])].map((j) => numbersOf(table, j))) });
     const boxes = numeric.map((j) => h("label", { class: "check" }, h("input", {
       type: "checkbox", checked: inputs.has(j), onchange: (/** @type {any} */ e) => (e.target.checked ? inputs.add(j) : inputs.delete(j)),
     }), table.columns[j]));
@@ -106,7 +107,7 @@ export class OwnDataView {
     refill(this.picker,
       h("p", {}, `${plural(table.rows.length, "row")}, ${plural(table.columns.length, "column")}. Inputs (up to ${MOST_INPUTS}; the picture shows two):`),
       h("div", { class: "checks" }, boxes), h("div", { class: "row" }, "Target ", targetField, h("label", { class: "check" }, asClasses, "its values are classes")),
-      h("label", { class: "check" }, scale, "standardise the inputs (mean 0, deviation 1)"), use);
+      h("label", { class: "check" }, scale, "standardise the inputs, and a target of numbers (mean 0, deviation 1)"), use);
   }
 
   /** @param {import("./csv.js").Table} table @param {string} title @param {number[]} inputs @param {number} target @param {boolean} asClasses @param {boolean} scale */
@@ -117,7 +118,7 @@ export class OwnDataView {
       if (used.length > MOST_INPUTS) throw new TableError(`${used.length} inputs are chosen; at most ${MOST_INPUTS} are taken.`);
       const { X, y, classes, columns, target: name, leftOut, cut } = chooseColumns(table, used, target, asClasses, MOST_ROWS, MOST_CLASSES);
       const notes = [leftOut ? `${plural(leftOut, "row")} with empty cells left out` : "", cut ? `${plural(cut, "row")} beyond the first ${MOST_ROWS} left out` : ""].filter(Boolean);
-      const own = { title: title.slice(0, 80), columns: columns.map((c) => c.slice(0, 60)), target: name.slice(0, 60), classes: classes?.map((c) => c.slice(0, 60)) ?? null, X: scale ? standardised(X) : X, y };
+      const own = { title: title.slice(0, 80), columns: columns.map((c) => c.slice(0, 60)), target: name.slice(0, 60), classes: classes?.map((c) => c.slice(0, 60)) ?? null, X: scale ? standardisedRows(X) : X, y: scale && !classes ? standardised(y) : y };
       this.adopt(own, `data: ${title}`);
       say(this.wrong, notes.length ? `${listed(notes)}.` : "");
     } catch (error) {
@@ -179,21 +180,5 @@ export class OwnDataView {
   }
 }
 
-/** Whether columns are far from mean 0 and deviation 1. @param {import("./csv.js").Table} table @param {number[]} inputs */
-function needsScaling(table, inputs) {
-  return inputs.some((j) => {
-    const values = table.rows.map((r) => Number(r[j].replace(",", "."))).filter(Number.isFinite);
-    const mean = values.reduce((a, b) => a + b, 0) / values.length;
-    const deviation = Math.sqrt(values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length);
-    return deviation > 4 || deviation < 0.1 || Math.abs(mean) > 4 * deviation;
-  });
-}
-
-/** @param {number[][]} X */
-function standardised(X) {
-  const columns = X[0].map((_, j) => {
-    const mean = X.reduce((a, r) => a + r[j], 0) / X.length;
-    return { mean, deviation: Math.sqrt(X.reduce((a, r) => a + (r[j] - mean) ** 2, 0) / X.length) || 1 };
-  });
-  return X.map((r) => r.map((v, j) => Number(((v - columns[j].mean) / columns[j].deviation).toPrecision(7))));
-}
+/** The numbers of a column. @param {import("./csv.js").Table} table @param {number} j */
+const numbersOf = (table, j) => table.rows.map((r) => Number(r[j].replace(",", "."))).filter(Number.isFinite);

@@ -4,6 +4,7 @@
 import { fromText } from "./links.js";
 import { floatsToText } from "./packing.js";
 import { uniforms } from "./random.js";
+import { columnsOf, needsScaling, standardised, standardisedRows } from "./scaling.js";
 import { readState } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
@@ -57,7 +58,7 @@ function layersOf({ widths, hidden, parameters, likelihood }) {
 
 /** @param {GivenNetwork | null} network @param {GivenTable | null} table */
 function dataOf(network, table) {
-  if (table) return { own: ownRows(table) };
+  if (table) return { own: ownRows(network ? table : scaled(table)) };
   const { widths, likelihood } = /** @type {GivenNetwork} */ (network);
   const [d_in, d_out] = [widths[0], widths[widths.length - 1]];
   const labels = likelihood ? ["categorical", "bernoulli"].includes(likelihood.name) : d_out > 1;
@@ -66,6 +67,23 @@ function dataOf(network, table) {
   if (d_in === 2 && !labels) return { name: "hills" };
   if (d_in === 2 && k in BY_CLASSES) return { name: BY_CLASSES[k] };
   return { own: standIn(/** @type {GivenNetwork} */ (network), d_in, k), test: 0 };
+}
+
+/** What has to be standardised of rows that no network was trained on. @param {GivenTable} table */
+const toScale = ({ X, y, classes }) => ({ inputs: needsScaling(columnsOf(X)), target: !classes && needsScaling([y]) });
+
+/** @param {GivenTable} table @returns {GivenTable} */
+function scaled(table) {
+  const { inputs, target } = toScale(table);
+  return { ...table, X: inputs ? standardisedRows(table.X) : table.X, y: target ? standardised(table.y) : table.y };
+}
+
+/** @param {GivenTable} table */
+function scalingNote(table) {
+  const { inputs, target } = toScale(table);
+  const what = [inputs ? "The inputs" : "", target ? "the target" : ""].filter(Boolean).join(" and ");
+  if (!what) return [];
+  return [`${what[0].toUpperCase()}${what.slice(1)} ${inputs ? "were" : "was"} standardised (mean 0, deviation 1).`];
 }
 
 /** @param {GivenTable} table */
@@ -101,7 +119,7 @@ export function tellStart(app, { network, table }) {
     const text = `The network ${network.name} has the widths ${given}, and these rows need ${app.widths().join("-")}: its weights were not taken.`;
     return app.tell({ kind: "error", text });
   }
-  const notes = [...(network?.notes ?? []), ...(table?.notes ?? [])];
+  const notes = [...(network?.notes ?? []), ...(table?.notes ?? []), ...(table && !network ? scalingNote(table) : [])];
   if (notes.length) app.tell({ kind: "info", text: notes.join(" ") });
   return undefined;
 }
