@@ -8,13 +8,14 @@ KERNEL := $(wildcard src/pellucid/_kernels/*.cpp src/pellucid/_kernels/*.hpp src
 WORKERS ?= 2
 NODE := tests/playground/node_modules
 
-.PHONY: help run play reproduce test test-long test-page node check format lint types layers docs promises js wasm bench fuzz sanitize clean
+.PHONY: help run play reproduce test test-slow test-long test-page node check format lint types layers docs promises js wasm bench fuzz sanitize clean
 
 help:
 	@echo "make run     set up the core and diagnose a beginner's network on a real table"
 	@echo "make play    set up the core and open the playground in the browser"
 	@echo "make reproduce  set up everything; every number and figure of the course chapters"
 	@echo "make test    set up everything and run the tests"
+	@echo "make test-slow  the tests that take more than about five seconds each"
 	@echo "make test-long  the tests that repeat others in many more variants"
 	@echo "make test-page  every test of the playground's page in Chromium"
 	@echo "make check   format, lint, types, import layers, promises, docs, tests"
@@ -37,6 +38,9 @@ reproduce: $(VENV)/.all
 test: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
+test-slow: $(VENV)/.all
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'slow and not long and not page' $(ARGS)
+
 test-long: $(VENV)/.all
 	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
 
@@ -51,7 +55,7 @@ $(NODE)/.package-lock.json: tests/playground/package-lock.json
 	@echo "Installing the node tools of the tests ..."
 	@npm ci --prefix tests/playground --no-audit --no-fund --silent
 
-check: format-check lint types layers promises docs js test
+check: format-check lint types layers promises docs js test test-slow
 
 format: $(VENV)/.all
 	$(BIN)/ruff check --fix-only --quiet .

@@ -58,6 +58,7 @@ def run(installed: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_wheel_holds_kernels_data_and_licences_and_no_sources(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert any(n.startswith("pellucid/_kernels/_native") and n.endswith(".so") for n in names)
@@ -79,6 +80,7 @@ def test_wheel_runs_the_compiled_kernel_without_a_compiler(installed, tmp_path):
     assert "pellucid._kernels._native" in done.stdout
 
 
+@pytest.mark.slow
 def test_wheel_runs_the_main_job_without_a_compiler(installed, tmp_path):
     arguments = ("concentric", "--hidden", "none", "--steps", "300", "--json", "--out", ".")
     done = run(installed, tmp_path, "-m", "pellucid", "diagnose", *arguments)
@@ -87,6 +89,7 @@ def test_wheel_runs_the_main_job_without_a_compiler(installed, tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_expected_numbers_of_the_chapters_are_in_it(installed, tmp_path):
     done = run(installed, tmp_path, "-m", "pellucid", "reproduce", "worked-example", "shapes")
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,8 @@
 
 A check of shapes and types takes longer than most of the functions that it is for. So each function
 is checked at its first `FULLY` calls in every test, and from then on at one call in `ONE_IN`:
-what is checked in a test does not depend on the tests before it.
+what is checked in a test does not depend on the tests before it. The checking form of a function is
+made at its first call: there are thousands, and a process of the tests calls few of them.
 """
 
 import functools
@@ -25,19 +26,20 @@ def begin_test() -> None:
     _test += 1
 
 
-def often_enough(checked: Callable, plain: Callable) -> Callable:
-    """`checked` for the first calls of a test and some of the later ones, else `plain`."""
-    calls, counted_in = 0, _test
+def often_enough(make_checked: Callable[[], Callable], plain: Callable) -> Callable:
+    """The checked form for the first calls of a test and some of the later ones, else `plain`."""
+    calls, counted_in, checked = 0, _test, None
 
     @functools.wraps(plain)
     def function(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        nonlocal calls, counted_in
+        nonlocal calls, counted_in, checked
         if counted_in != _test:
             calls, counted_in = 0, _test
         calls += 1
         if calls > FULLY and calls % ONE_IN:
             return plain(*args, **kwargs)
+        checked = checked or make_checked()
         return checked(*args, **kwargs)
 
     return function
@@ -47,7 +49,7 @@ def jaxtyped(**options: Any) -> Callable:
     """jaxtyping's decorator, whose functions are not checked at every call."""
 
     def decorate(thing: Any) -> Any:
-        checked = _jaxtyped(**options)(thing)
-        return often_enough(checked, thing) if inspect.isfunction(thing) else checked
+        make = functools.partial(_jaxtyped(**options), thing)
+        return often_enough(make, thing) if inspect.isfunction(thing) else make()
 
     return decorate

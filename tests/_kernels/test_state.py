@@ -116,6 +116,7 @@ def interrupt_later(done, total):
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_kernel_goes_on_bit_for_bit(toolbox, rows, isa, threads, monkeypatch):
     X, y, held_out = rows

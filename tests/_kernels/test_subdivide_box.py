@@ -121,6 +121,7 @@ def test_vertices_of_degenerate_cells_can_be_left_out(d, kind):
         assert_same_without_vertices(random_layers(rng, kind, d_in=d), cube(d))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["integer", "duplicates", "wide scales", "generic"])
 def test_cells_with_many_corners_are_cut_without_their_edges(kind):
     """A box of eight dimensions has 256 corners: `vertices` finds edges, the others solve games."""

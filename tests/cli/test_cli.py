@@ -89,6 +89,7 @@ def test_the_example_in_the_help_runs(verb, capsys):
     assert run(words) == 0
 
 
+@pytest.mark.slow
 def test_the_example_of_diagnose_runs_and_ends_in_a_proof_beside_the_report(capsys, tmp_path):
     words = example_of("diagnose", capsys)
     assert run(words) == 0
@@ -190,6 +191,7 @@ def test_a_mistake_is_one_readable_line_and_leaves_nothing(words, message, capsy
     assert sorted(p.name for p in tmp_path.iterdir()) == ["constant.csv", "table.csv"]
 
 
+@pytest.mark.slow
 def test_notes_and_messages_are_told_in_options():
     from pellucid.cli._wording import MEANT, spoken
 

@@ -154,6 +154,7 @@ def test_what_cannot_be_read_is_told_in_a_line(sine, capsys, words, told):
     assert told in err
 
 
+@pytest.mark.slow
 def test_classes_of_a_listed_data_set_and_of_its_file(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     certify(load_dataset("xor"), [1], 2, trivial=0.7)

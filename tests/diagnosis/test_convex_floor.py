@@ -352,6 +352,7 @@ def test_a_moderate_weight_decay_is_not_blamed():
     assert v.certificate is None
 
 
+@pytest.mark.slow
 def test_bad_training_is_not_blamed_on_a_moderate_weight_decay():
     X, y = surface()
     v = diagnose(

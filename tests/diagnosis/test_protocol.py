@@ -76,6 +76,7 @@ def test_spirals_with_three_narrow_layers_are_an_optimization_failure(spirals: V
     assert [s.certainty for s in v.statements].count("proved") == 1
 
 
+@pytest.mark.slow
 def test_standardised_iris_fits():
     for seed in (0, 1):
         v = diagnose(load_dataset("iris"), hidden=[16], standardize=True, seed=seed)
@@ -84,6 +85,7 @@ def test_standardised_iris_fits():
             assert "only its probabilities are too extreme" in v.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table", [load_dataset("iris"), load_dataset("penguins"), load_dataset("diabetes"), body_mass()]
 )
@@ -154,6 +156,7 @@ def checkerboard(n: int, squares: int) -> Table:
     return as_table(X, np.floor(X).sum(axis=1).astype(int) % 2, task="classification")
 
 
+@pytest.mark.slow
 def test_too_few_units_are_a_capacity_failure_though_no_network_is_large_enough():
     v = diagnose(checkerboard(1000, 6), hidden=[2], budget=120)
     assert (v.kind, v.certainty) == ("capacity failure", "likely")
@@ -162,6 +165,7 @@ def test_too_few_units_are_a_capacity_failure_though_no_network_is_large_enough(
     assert min(v.fix.recipe.hidden) >= 8
 
 
+@pytest.mark.slow
 def test_probabilities_are_not_the_only_fault_of_a_network_that_is_less_right():
     v = diagnose(load_dataset("digits"), hidden=[4], standardize=True, steps=300)
     assert v.kind != "fits"
@@ -208,6 +212,7 @@ def test_a_teacher_of_the_students_shape_is_no_capacity_failure(name: str):
         assert v.kind not in ("capacity failure", "data limit", "overfitting")
 
 
+@pytest.mark.slow
 def test_training_far_too_slowly_is_proved_under_every_optimizer():
     for optimizer in ("sgd", "adam", "adamw"):
         v = diagnose(
@@ -389,6 +394,7 @@ def test_json_is_the_same_for_every_number_of_threads(beginner: Verdict):
     assert first["schema"] == 2
 
 
+@pytest.mark.slow
 def test_arrays_work_as_tables_do():
     table = load_dataset("moons")
     a = diagnose(table, hidden=[4], steps=200).to_dict()

@@ -485,6 +485,7 @@ def test_labels_beyond_the_outputs_are_told_as_such():
         ask(X, y + 1, model_fn=lambda: mlp([2, 4, 2]), loss=CE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", [nn.ReLU6(), nn.Hardtanh(0.0, 6.0), nn.ELU(2.0)])
 def test_an_output_without_known_bounds_has_no_bounds(output):
     X, y = sums()
@@ -530,6 +531,7 @@ def test_a_witness_loads_into_the_users_own_module():
     assert any("state_dict(module) loads" in s.text for s in verdict.statements)
 
 
+@pytest.mark.slow
 def test_a_witness_has_the_activation_of_each_layer():
     X, y = parabola()
     train = trainer(sgd(1e-3), 100, loss=MSE)
@@ -713,6 +715,7 @@ def absolute(rate, steps, scale=1.0):
     }
 
 
+@pytest.mark.slow
 def test_better_parameters_by_another_loss_are_likely_and_never_proved():
     verdict = pellucid.diagnose(**absolute(1e-5, 300), budget=60, threads=1)
     assert (verdict.kind, verdict.certainty) == ("optimization failure", "likely")
@@ -723,6 +726,7 @@ def test_better_parameters_by_another_loss_are_likely_and_never_proved():
     assert after < 0.2 * before
 
 
+@pytest.mark.slow
 def test_a_network_that_is_good_by_another_loss_is_left_alone():
     verdict = pellucid.diagnose(**absolute(1e-2, 1500), budget=60, threads=1)
     assert (verdict.kind, verdict.certainty) == ("fits", "likely")

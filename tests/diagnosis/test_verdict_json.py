@@ -59,6 +59,7 @@ def records() -> list[dict[str, Any]]:
     return [json.loads(json.dumps(v.to_dict(), allow_nan=False)) for v in verdicts]
 
 
+@pytest.mark.slow
 def test_verdicts_follow_the_schema(records: list[dict[str, Any]]):
     for record in records:
         assert faults(record, SCHEMA) == []

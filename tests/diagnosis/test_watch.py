@@ -542,6 +542,7 @@ print(own / statistics.median(each))
 """
 
 
+@pytest.mark.slow
 def test_the_hooks_take_a_small_share_of_the_loop():
     """Their own time over the median of a step's, at the default interval, in a fresh process.
 

@@ -10,6 +10,7 @@ from pellucid import FeedforwardClassifier, FeedforwardRegressor, InvalidInput
 QUICK = {"preset": PLAIN, "hidden": (32,), "learning_rate": 0.01}
 
 
+@pytest.mark.slow
 def test_parts_of_a_table_are_learned_one_after_the_other():
     frame, score, y = mixed(400)
     classifier, regressor = FeedforwardClassifier(**QUICK), FeedforwardRegressor(**QUICK)

@@ -65,6 +65,7 @@ def test_rows_without_a_target_are_passed_over(rows):
     assert model.predict(table.drop("score")).mean() > 0.6  # all scores have a mean of 0.5
 
 
+@pytest.mark.slow
 def test_a_column_of_weights_weighs_the_rows_as_weights_of_classes_do(rows):
     X = pl.read_parquet(rows).drop("kind")
     weighed = rows.parent / "weighed"
@@ -81,6 +82,7 @@ def test_a_column_of_weights_weighs_the_rows_as_weights_of_classes_do(rows):
     assert np.abs(p[0] - p[2]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_balanced_classes_are_counted_in_all_files(rows):
     model = FeedforwardClassifier(class_weight="balanced", **QUICK).fit(rows, "kind")
     share = (pl.read_parquet(rows)["kind"] == "yes").to_numpy().mean()

@@ -35,6 +35,7 @@ def test_the_data_sets_of_the_page_are_those_of_the_package():
     assert found.returncode == 0, found.stdout + found.stderr
 
 
+@pytest.mark.slow
 def test_the_types_of_the_page_are_checked():
     checker = MODULES.parent / "node_modules" / ".bin" / "tsc"
     if not checker.exists():

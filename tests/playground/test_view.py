@@ -24,6 +24,7 @@ def test_every_module_stands_behind_those_that_it_imports():
     assert "engine/worker.js" in seen
 
 
+@pytest.mark.slow
 def test_rewritten_modules_are_still_programs(node, tmp_path):
     for path, text in modules(page_files()):
         file = tmp_path / path.replace("/", "_").replace(".js", ".mjs")

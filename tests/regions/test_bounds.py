@@ -259,6 +259,7 @@ def test_layers_of_one_unit_have_one_interval_more_each():
     assert most == 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_users_run")  # a thousand networks: quicker without type checks
 def test_pieces_of_random_narrow_networks():
     # the first chapter's 200 networks of k layers of two units on [0, 1]: mean and largest number

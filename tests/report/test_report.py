@@ -276,6 +276,7 @@ def test_a_read_only_report_is_not_replaced(tmp_path):
     assert path.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_reports_of_equal_verdicts_differ_in_their_seconds_alone():
     from dataclasses import replace
 
@@ -338,6 +339,7 @@ def test_the_error_in_the_targets_unit_follows_from_r2():
     assert words.rmse(verdict, np.nan) == "–"
 
 
+@pytest.mark.slow
 def test_commands_name_the_table_as_it_was_typed():
     verdict = next(v for v in (make() for make in VERDICTS.values()) if v.fix is not None)
     assert "pellucid train 'my data.csv' " in words.fix_command(verdict, "my data.csv")

@@ -70,6 +70,7 @@ def test_every_figure_with_a_caption_is_drawn_by_the_chapter_that_has_it():
         assert (item.kind, item.chapter) == ("chapter", caption.chapter)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [item.name for item in ITEMS.values() if item.figures])
 def test_figures_are_drawn_with_labels(name, outcomes):
     figures = outcomes(name).figures
