@@ -7,6 +7,7 @@ import { line } from "./curves_view.js";
 import { h, refill, say, tableHead } from "./dom.js";
 import { figure, whole } from "./format.js";
 import { countParameters, makeJob, netOf } from "./job.js";
+import { drawPoints } from "./points.js";
 import { inputRows } from "./problem.js";
 import { Race } from "./race.js";
 import { gridPoints } from "./scanline.js";
@@ -190,6 +191,9 @@ export class CompareView {
     shades.fromGrid(grid, size, scale);
     shades.paint(scale, this.theme.current, false, new Uint32Array(image.data.buffer));
     c.putImageData(image, 0, 0);
+    const { view } = this.app.state();
+    const window = { ...this.fields.window(), width: SIZE, height: SIZE };
+    drawPoints(c, problem, view, this.fields.axes(view.axes), window, this.theme.current, scale);
   }
 
   /** The regions of both, at their own pace, with the step that they are of. @param {Runner[]} runners @param {Problem} problem */
