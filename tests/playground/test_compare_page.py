@@ -71,5 +71,6 @@ def test_other_data_end_the_comparison(page):
     page.get_by_label("steps", exact=True).select_option("30000")
     page.locator("[data-test=train-both]").click()
     page.locator("[data-test=train-both]", has_text="Stop both").wait_for()
-    page.evaluate("() => window.pellucid.apply({ data: { name: 'moons' } })")
+    page.evaluate("() => window.pellucid.apply({ data: { name: 'sine' } })")
     wait_until_ended(page)
+    assert "changed since" in page.locator("[data-test=comparison-told]").inner_text()

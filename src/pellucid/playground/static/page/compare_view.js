@@ -18,11 +18,17 @@ import { copy, MOST_LAYERS, MOST_UNITS } from "./state.js";
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./problem.js").Problem} Problem */
 /** @typedef {import("./race.js").Runner} Runner */
+/**
+ * What both are drawn on, as it was when they began; `grids` are the inputs by cells of a side.
+ * @typedef {{problem: Problem, exact: boolean, window: {low: number[], high: number[], width: number, height: number}, axes: number[],
+ *   view: State["view"], grids: Map<number, Float32Array>}} Scene
+ */
 /** @typedef {{values: HTMLElement[], canvas: HTMLCanvasElement, shades: Shades}} Column */
 
 const SIZE = 200;
 const GRID = 64; // cells of a picture while both train
 const FINE = 100; // and when they have ended
+const CHANGED = " The data or A have changed since: train both again.";
 const ROWS = /** @type {const} */ (["widths", "parameters", "step", "training loss", "test loss", "regions here"]);
 
 export class CompareView {
@@ -32,6 +38,7 @@ export class CompareView {
   #columns = [];
   /** @type {Promise<void> | null} */
   #counting = null;
+  #outdated = false;
 
   /**
    * @param {App} app @param {import("./fields.js").Fields} fields @param {{current: import("./palette.js").Palette}} theme
@@ -42,7 +49,7 @@ export class CompareView {
     this.isOpen = isOpen;
     this.fields = fields;
     this.theme = theme;
-    this.b = h("input", { type: "text", value: "", "aria-label": "hidden units of B, layer by layer", placeholder: "16", "data-test": "b-widths" });
+    this.b = h("input", { type: "text", value: "", "aria-label": "hidden units of B, layer by layer", placeholder: "same budget", "data-test": "b-widths" });
     this.steps = h("select", { "aria-label": "steps" }, ["300", "1000", "3000", "10000", "30000"].map((n) => h("option", { value: n, selected: n === "3000" }, `${n} steps`)));
     this.button = h("button", { class: "primary", "data-test": "train-both", onclick: () => (this.#race ? this.#race.stop() : this.#train()) }, "Train both");
     this.body = h("div", { "data-test": "comparison" });
@@ -56,7 +63,7 @@ export class CompareView {
       h("div", { class: "row" }, h("label", {}, "B: ", this.b), suggest("1 layer, same budget", 1), suggest("2 layers", 2), suggest("4 layers", 4), this.steps, this.button),
       this.told, this.body, this.legend, fan);
     this.chart = new Chart(fan, theme, { height: 130, label: "Losses of A and B by step" });
-    app.events.on("problem", () => this.#race?.stop());
+    app.events.on("problem", () => this.#leave());
   }
 
   /** Equal layers with about as many parameters as A. @param {number} depth */
@@ -85,7 +92,6 @@ export class CompareView {
     this.button.disabled = true;
     try {
       const hidden = this.#widths();
-      this.b.value = hidden.join(", ");
       await app.pause();
       const { problem } = app;
       const a = copy(app.state());
@@ -94,8 +100,8 @@ export class CompareView {
       const jobs = [makeJob(a, problem, app.parametersAtStart), await this.#jobOf(b)];
       this.#race = await Race.open(app.engine, jobs, Number(this.steps.value));
       this.#layOut(this.#race.runners);
-      const rows = problem.d === 1 ? null : (/** @type {number} */ size) => this.#gridRows(a, problem, size);
-      await this.#follow(this.#race, rows, problem);
+      this.#outdated = false;
+      await this.#follow(this.#race, this.#scene(a, problem));
     } catch (error) {
       say(this.told, "");
       refill(this.body, h("p", { class: "warn", role: "alert" }, error instanceof Error ? error.message : String(error)));
@@ -114,16 +120,29 @@ export class CompareView {
     return { ...shape, parameters };
   }
 
-  /** @param {State} state @param {Problem} problem @param {number} size */
-  #gridRows(state, problem, size) {
-    const { low, high } = this.fields.window();
-    return inputRows(this.fields.lift(gridPoints(low, high, size)), state, problem);
+  /** Other rows or another A: what is shown is of those before. */
+  #leave() {
+    if (this.#race) this.#race.stop();
+    else if (this.#columns.length && !this.#outdated) this.told.append(CHANGED);
+    this.#outdated = true;
   }
 
-  /** Draws both after every round, and once more when they have ended. @param {Race} race @param {((size: number) => Float32Array) | null} rows @param {Problem} problem */
-  async #follow(race, rows, problem) {
+  /** @param {State} state @param {Problem} problem @returns {Scene} */
+  #scene(state, problem) {
+    const window = { ...this.fields.window(), width: SIZE, height: SIZE };
+    const { view } = state;
+    /** @type {Map<number, Float32Array>} */
+    const grids = new Map();
+    for (const size of problem.d === 1 ? [] : [GRID, FINE]) {
+      grids.set(size, inputRows(this.fields.lift(gridPoints(window.low, window.high, size)), state, problem));
+    }
+    return { problem, exact: this.fields.exact() === "" && problem.d === 2, window, axes: this.fields.axes(view.axes), view, grids };
+  }
+
+  /** Draws both after every round, and once more when they have ended. @param {Race} race @param {Scene} scene */
+  async #follow(race, scene) {
     const draw = async (/** @type {number} */ size) => {
-      if (rows) await Promise.all(race.runners.map((runner, i) => this.#paint(runner, this.#columns[i], rows(size), size, problem)));
+      await Promise.all(race.runners.map((runner, i) => this.#paint(runner, this.#columns[i], size, scene)));
       this.#write(race.runners);
       this.#curves(race.runners);
     };
@@ -132,14 +151,14 @@ export class CompareView {
     say(this.told, "Both train, in turns: after every round they have made the same number of steps.");
     await race.go(async () => {
       await draw(GRID);
-      this.#counting ??= this.#count(race.runners, problem).finally(() => (this.#counting = null));
+      this.#counting ??= this.#count(race.runners, scene).finally(() => (this.#counting = null));
       await new Promise((done) => requestAnimationFrame(done));
       if (!this.isOpen()) race.stop();
     });
     await draw(FINE);
     this.#tell(race);
     await this.#counting;
-    await this.#count(race.runners, problem);
+    await this.#count(race.runners, scene);
   }
 
   /** The table and the two pictures, to be filled in. @param {Runner[]} runners */
@@ -178,12 +197,15 @@ export class CompareView {
   #tell(race) {
     const loss = (/** @type {Runner} */ { now }) => (Number.isFinite(now.validation_loss) ? now.validation_loss : now.training_loss);
     const [a, b] = race.runners.map(loss);
-    const order = a === b ? "Both end alike" : `${a < b ? "A" : "B"} is ahead`;
-    say(this.told, `${order} after ${whole(race.step)} steps: ${figure(a)} nats for A, ${figure(b)} for B. One seed each; another may turn it round.`);
+    const gone = race.runners.map(({ now }) => now.status === "diverged");
+    const order = gone[0] && gone[1] ? "Both diverged" : gone[0] || gone[1] ? `${gone[0] ? "A" : "B"} diverged` : a === b ? "Both end alike" : `${a < b ? "A" : "B"} is ahead`;
+    say(this.told, `${order} after ${whole(race.step)} steps: ${figure(a)} nats for A, ${figure(b)} for B. One seed each; another may turn it round.${this.#outdated ? CHANGED : ""}`);
   }
 
-  /** @param {Runner} runner @param {Column} column @param {Float32Array} rows @param {number} size @param {Problem} problem */
-  async #paint({ job, now }, { canvas, shades }, rows, size, problem) {
+  /** @param {Runner} runner @param {Column} column @param {number} size @param {Scene} scene */
+  async #paint({ job, now }, { canvas, shades }, size, { problem, window, axes, view, grids }) {
+    const rows = grids.get(size);
+    if (!rows) return; // one input: there is no plane
     const grid = await this.app.engine.forward(now.parameters, rows, { net: netOf(job) });
     const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     const image = c.createImageData(SIZE, SIZE);
@@ -191,24 +213,21 @@ export class CompareView {
     shades.fromGrid(grid, size, scale);
     shades.paint(scale, this.theme.current, false, new Uint32Array(image.data.buffer));
     c.putImageData(image, 0, 0);
-    const { view } = this.app.state();
-    const window = { ...this.fields.window(), width: SIZE, height: SIZE };
-    drawPoints(c, problem, view, this.fields.axes(view.axes), window, this.theme.current, scale);
+    drawPoints(c, problem, view, axes, window, this.theme.current, scale);
   }
 
-  /** The regions of both, at their own pace, with the step that they are of. @param {Runner[]} runners @param {Problem} problem */
-  async #count(runners, problem) {
+  /** The regions of both, at their own pace, with the step that they are of. @param {Runner[]} runners @param {Scene} scene */
+  async #count(runners, scene) {
     const place = ROWS.indexOf("regions here");
     await Promise.all(runners.map(async ({ job, now }, i) => {
-      const text = await this.#regions(job, now, problem).catch((/** @type {Error} */ error) => error.message);
+      const text = await this.#regions(job, now, scene).catch((/** @type {Error} */ error) => error.message);
       say(this.#columns[i].values[place], text);
     }));
   }
 
-  /** @param {import("./types.js").Job} job @param {import("./types.js").Snapshot} now @param {Problem} problem */
-  async #regions(job, now, problem) {
-    if (this.fields.exact() !== "" || problem.d !== 2) return "–";
-    const { low, high } = this.fields.window();
+  /** @param {import("./types.js").Job} job @param {import("./types.js").Snapshot} now @param {Scene} scene */
+  async #regions(job, now, { exact, window: { low, high } }) {
+    if (!exact || job.hidden.some((a) => !this.app.tables.piecewise.has(a.name))) return "–";
     const found = await this.app.engine.regions(now.parameters, { low, high }, { net: netOf(job), limit: 200_000, boundary: false });
     return `${found.complete ? whole(found.counts.n_activation_regions) : "over 200 000"} (step ${whole(now.step)})`;
   }
