@@ -331,6 +331,7 @@ def test_python_gives_its_verdict_and_its_files(visit, page_server):
     network = pellucid.load(
         download.value.path().rename(download.value.path().with_suffix(".pellucid"))
     )
+    assert isinstance(network, pellucid.Network)
     assert np.array_equal(network.parameters().astype(np.float32), parameters(page))
 
 
