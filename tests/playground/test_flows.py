@@ -67,6 +67,17 @@ def test_the_first_weights_and_regions_are_those_of_pellucid(page):
     assert int(count) == regions.n_activation_regions
 
 
+def test_a_reload_after_undo_opens_what_undo_came_back_to(page):
+    page.get_by_role("button", name="one unit more in layer 1").click()
+    page.wait_for_function("() => location.hash.startsWith('#s=')")
+    changed = page.evaluate("() => location.hash")
+    page.locator("[data-test=undo]").click()
+    page.wait_for_function("(changed) => location.hash !== changed", arg=changed)
+    page.reload()
+    page.wait_for_selector(READY)
+    assert page.evaluate("() => window.pellucid.widths()[1]") == 8
+
+
 def test_reset_undo_and_redo_bring_back_identical_weights(page):
     first = parameters(page)
     step(page, 37)
@@ -74,7 +85,7 @@ def test_reset_undo_and_redo_bring_back_identical_weights(page):
     page.get_by_role("button", name="one unit more in layer 1").click()
     page.wait_for_function("() => window.pellucid.widths()[1] === 9")
     page.locator("[data-test=undo]").click()
-    page.wait_for_function("() => window.pellucid.widths()[1] === 8")
+    page.wait_for_function("() => window.pellucid.settled() && window.pellucid.widths()[1] === 8")
     assert np.array_equal(parameters(page), trained)
     step(page, 5)
     again = parameters(page)
@@ -320,6 +331,7 @@ def test_python_gives_its_verdict_and_its_files(visit, page_server):
     network = pellucid.load(
         download.value.path().rename(download.value.path().with_suffix(".pellucid"))
     )
+    assert isinstance(network, pellucid.Network)
     assert np.array_equal(network.parameters().astype(np.float32), parameters(page))
 
 

@@ -103,6 +103,37 @@ class Remote {
   }
 }
 
+/** A run of its own beside the loaded one, in a worker of its own. */
+export class Beside {
+  /** @param {Remote} remote */
+  constructor(remote) {
+    this.remote = remote;
+    this.onclose = () => {};
+  }
+
+  /**
+   * @param {Job} job
+   * @returns {Promise<Snapshot>}
+   */
+  load(job) {
+    return this.remote.call("load", [job]);
+  }
+
+  /**
+   * @param {number} n
+   * @returns {Promise<Snapshot>}
+   */
+  step(n) {
+    return this.remote.call("step", [n]);
+  }
+
+  /** Ends the worker. */
+  close() {
+    this.remote.close();
+    this.onclose();
+  }
+}
+
 /** Pellucid's kernels for a page. Make one with `await Engine.open()`; several may be open. */
 export class Engine {
   /**
@@ -117,6 +148,8 @@ export class Engine {
     this.finder = new Remote(base, module);
     /** @type {Remote[]} */
     this.helpers = [];
+    /** @type {Set<Beside>} */
+    this.besides = new Set();
     /** @type {Net|null} */
     this.net = null;
     /**
@@ -142,7 +175,8 @@ export class Engine {
 
   /** Ends the workers; calls that are still open are rejected. */
   close() {
-    for (const remote of [this.trainer, this.viewer, this.finder, ...this.helpers]) remote.close();
+    const all = [this.trainer, this.viewer, this.finder, ...this.helpers, ...this.besides];
+    for (const remote of all) remote.close();
   }
 
   /**
@@ -260,6 +294,17 @@ export class Engine {
     };
     await Promise.all(this.helpers.slice(0, n).map(work));
     return results;
+  }
+
+  /**
+   * Another run beside the loaded one; `close()` it when it is done with.
+   * @returns {Beside}
+   */
+  beside() {
+    const run = new Beside(new Remote(this.base, this.module));
+    this.besides.add(run);
+    run.onclose = () => this.besides.delete(run);
+    return run;
   }
 
   /** Gives up what `many` is at; its promise is rejected. */

@@ -9,15 +9,17 @@ const WAIT = 800; // milliseconds after the last change
 export function keepAddress(app, tell) {
   let timer = 0;
   let own = location.hash;
+  let written = false; // then undo must write, too, even where it is back at the start
   const write = async () => {
     if (location.hash.startsWith("#lesson=")) return;
     const hash = await toHash({ ...app.state(), run: null });
     own = hash.length > LONGEST_LINK ? "" : hash;
+    written = true;
     window.history.replaceState(null, "", own || location.pathname + location.search);
   };
   app.events.on("history", () => {
     window.clearTimeout(timer);
-    if (app.history.present.parent) timer = window.setTimeout(write, WAIT);
+    if (app.history.present.parent || written) timer = window.setTimeout(write, WAIT);
   });
   window.addEventListener("hashchange", async () => {
     if (location.hash === own || !location.hash.startsWith("#s=")) return;

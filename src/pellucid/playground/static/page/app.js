@@ -3,9 +3,9 @@
 // Views listen to its events and ask it for changes; it computes no network itself.
 
 import { Events, Frames } from "./events.js";
-import { History } from "./history.js";
 import { countParameters, likelihoodOf, makeJob, ownRowsAlone, runKey, sameData, trainingKey, widthsOf } from "./job.js";
 import { divergence } from "./divergence.js";
+import { Moments } from "./moments.js";
 import { floatsToText, fromBase64, textToFloats, toBase64 } from "./packing.js";
 import { inputNames, makeProblem, pickPoints } from "./problem.js";
 import { Run } from "./run.js";
@@ -17,10 +17,7 @@ import { copy, readState, usualState } from "./state.js";
 /** @typedef {import("./types.js").Notice} Notice */
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./problem.js").Problem} Problem */
-/** @typedef {{state: State, run: Checkpoint | null, curve: import("./curve.js").Curve, track: import("./track.js").Track}} Content */
-
-const MOST_BYTES = 64_000_000; // of remembered runs
-const MERGE_WITHIN = 1200; // milliseconds in which changes of one slider count as one action
+/** @typedef {import("./moments.js").Content} Content */
 
 export class App {
   events = new Events();
@@ -31,7 +28,6 @@ export class App {
   shownOnly = null;
   #queue = Promise.resolve();
   #moves = 0; // changes of the state whose run is not loaded yet
-  #lastChange = { label: "", time: 0 };
 
   /**
    * @param {Engine} engine @param {any} tables @param {Record<string, import("./problem.js").Source>} sources
@@ -50,8 +46,7 @@ export class App {
       onend: (s) => this.#ended(s),
       ondiverged: (s) => this.#diverged(s),
     });
-    /** @type {History<Content>} */
-    this.history = new History("start", this.#content());
+    this.history = new Moments("start", this.#content());
     this.frames.after.push(() => this.running && engine.acknowledge());
   }
 
@@ -179,7 +174,7 @@ export class App {
 
   /** The first state is where undo ends. */
   forgetStart() {
-    this.history = new History(this.history.present.label, this.#content());
+    this.history = new Moments(this.history.present.label, this.#content());
   }
 
   /** Tells every view how things stand, once they are all there. */
@@ -384,27 +379,14 @@ export class App {
 
   /** @param {string} label @param {string} [kind] actions of one kind in a row are one */
   #remember(label, kind = label) {
-    const now = performance.now();
-    const merges = kind === this.#lastChange.label && now - this.#lastChange.time < MERGE_WITHIN;
-    this.#lastChange = { label: kind, time: now };
-    if (merges && !this.history.canRedo) this.history.replace(this.#content(), label);
-    else this.history.push(label, this.#content());
-    this.#forgetOldRuns();
+    this.history.record(this.#content(), label, kind);
     this.events.emit("history");
-  }
-
-  /** Of large networks only the latest moments keep their weights. */
-  #forgetOldRuns() {
-    const size = this.track.all.at(-1)?.state.byteLength ?? 0;
-    const most = Math.max(8, Math.floor(MOST_BYTES / Math.max(1, size)));
-    const old = this.history.all().filter((m) => m.content.run && m !== this.history.present);
-    for (const moment of old.slice(0, Math.max(0, old.length - most))) moment.content.run = null;
   }
 
   /** Training on from an earlier checkpoint leaves the later ones as a branch of their own. */
   #branch() {
     if (!this.run.cutBranch()) return;
-    this.#lastChange.label = "";
+    this.history.part();
     this.#remember(`branch at step ${this.snapshot().step}`);
   }
 
@@ -419,7 +401,7 @@ export class App {
     const moment = move();
     if (!moment) return;
     const { state, run, curve, track } = moment.content;
-    this.#lastChange.label = "";
+    this.history.part();
     await this.#adopt({ ...copy(state), view: this.#state.view }, async () => {
       this.#rebuild();
       const job = makeJob(this.#state, this.problem, await this.#firstWeights());

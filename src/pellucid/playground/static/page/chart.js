@@ -86,7 +86,11 @@ export class Chart {
     }
     c.textAlign = "center";
     c.textBaseline = "top";
-    for (const v of scale.xTicks) c.fillText(Math.abs(v) >= 10000 ? figure(v, 2) : figure(v, 6), scale.x(v), this.height - BOTTOM + 5);
+    for (const v of scale.xTicks) {
+      const text = Math.abs(v) >= 10000 ? figure(v, 2) : figure(v, 6);
+      const half = c.measureText(text).width / 2;
+      c.fillText(text, Math.min(scale.x(v), width - half), this.height - BOTTOM + 5);
+    }
     c.strokeStyle = ink;
     c.globalAlpha = 0.5;
     c.beginPath();

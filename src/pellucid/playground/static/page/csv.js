@@ -4,7 +4,7 @@
 /** What is wrong with a table, in words for its owner. */
 export class TableError extends Error {}
 
-export const LARGEST_TEXT = 5_000_000; // characters
+const LARGEST_TEXT = 5_000_000; // characters
 export const MOST_COLUMNS = 200;
 const SEPARATORS = [",", ";", "\t", "|"];
 

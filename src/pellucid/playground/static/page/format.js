@@ -53,7 +53,3 @@ export const percent = (share) => `${figure(100 * share, share > 0.995 && share 
 export function listed(parts) {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
-
-/** 0 → ₀ @param {number} n */
-export const subscript = (n) =>
-  String(n).replace(/\d/g, (d) => String.fromCharCode(0x2080 + Number(d)));

@@ -14,7 +14,7 @@ import { inputRows, pickPoints } from "./problem.js";
  */
 
 /** @type {Record<Verdict, string>} */
-export const GLYPHS = { "well": "", "dead": "☠", "always on": "⇗", "saturated": "⊓", "constant": "▬", "double": "⧉", "unread": "⊘" };
+const GLYPHS = { "well": "", "dead": "☠", "always on": "⇗", "saturated": "⊓", "constant": "▬", "double": "⧉", "unread": "⊘" };
 const GATES = new Set(["relu", "leaky_relu", "prelu"]);
 /** Activations that flatten at both ends, and where the flat ends are. @type {Record<string, [number, number]>} */
 const ENDS = { tanh: [-1, 1], sigmoid: [0, 1], hardtanh: [-1, 1], softsign: [-1, 1] };

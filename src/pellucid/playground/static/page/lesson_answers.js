@@ -15,7 +15,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
  * @param {string} text
  * @returns {number[] | null}
  */
-export function readNumbers(text) {
+function readNumbers(text) {
   const words = text
     .replaceAll("−", "-")
     .replace(/[()[\]{}×x]/gi, " ")

@@ -25,7 +25,7 @@ function drawnRow(app, random) {
 }
 
 /** @type {Record<string, Maker>} */
-export const MAKERS = {
+const MAKERS = {
   /** How many numbers training may change. */
   "parameter-count"(app) {
     const widths = app.widths();

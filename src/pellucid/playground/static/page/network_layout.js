@@ -6,7 +6,7 @@
  * @typedef {{tile: number, input: number, columns: Place[][], x: number[], height: number, width: number, crowded: boolean}} NetworkLayout
  */
 
-export const HEADER = 86; // pixels above the first unit: the layer's controls
+const HEADER = 86; // pixels above the first unit: the layer's controls
 const EDGE = 26;
 const INPUT = 30; // pixels of an input's box at least, where there are few
 const FEW_INPUTS = 9;

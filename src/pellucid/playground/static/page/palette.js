@@ -2,7 +2,7 @@
 // Colours and marks. Those of Okabe and Ito (2002), as in the figures of the package;
 // a second sign (shape, dash, text) always says the same.
 
-export const CLASS_COLOURS = [
+const CLASS_COLOURS = [
   "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442", "#767676",
   "#7a4d00", "#1b1b1b",
 ];
@@ -10,7 +10,7 @@ const DARK_COLOURS = [
   "#56b4e9", "#f0b429", "#2fc79a", "#ff8a4c", "#0a84d0", "#e59ac4", "#f0e442", "#a3acb8",
   "#c89b5a", "#f4f4f4",
 ];
-export const SHAPES = /** @type {const} */ ([
+const SHAPES = /** @type {const} */ ([
   "circle", "square", "triangle", "diamond", "down", "plus", "cross", "left", "right", "star",
 ]);
 export const SHAPE_SIGNS = ["●", "■", "▲", "◆", "▼", "✚", "✖", "◀", "▶", "★"];

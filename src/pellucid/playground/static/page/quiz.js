@@ -12,7 +12,7 @@ const BANK = new URL("../lessons/bank/questions.json", import.meta.url);
 const NO_GOAL = { training_loss: null, validation_loss: null, units: null, parameters: null, hidden_layers: null, step: null };
 
 /** @type {{title: string, ask: string, goal: Goal}[]} */
-export const GOLF = [
+const GOLF = [
   { title: "Rings, few units", ask: "Data `concentric`: a training loss of at most 0.1 with as few hidden units as you can. Par is 4.", goal: { ...NO_GOAL, training_loss: 0.1, units: 4 } },
   { title: "Spirals, few parameters", ask: "Data `spirals`: a test loss of at most 0.2 with at most 130 parameters.", goal: { ...NO_GOAL, validation_loss: 0.2, parameters: 130 } },
   { title: "XOR in a hurry", ask: "Data `xor`: a training loss of at most 0.1 within 300 updates.", goal: { ...NO_GOAL, training_loss: 0.1, step: 300 } },

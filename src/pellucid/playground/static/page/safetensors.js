@@ -7,7 +7,7 @@ import { layout } from "./job.js";
  * Names and shapes as `nn.Sequential` of linear layers with an activation between them has them.
  * @param {number[]} widths
  */
-export function tensors(widths) {
+function tensors(widths) {
   return layout(widths).flatMap(({ rows, columns, weights, biases }, l) => [
     { name: `${2 * l}.weight`, shape: [rows, columns], from: weights, to: weights + rows * columns },
     { name: `${2 * l}.bias`, shape: [rows], from: biases, to: biases + rows },

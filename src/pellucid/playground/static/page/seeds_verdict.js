@@ -8,7 +8,7 @@
  * number), for numbers a normal density whose squared error is a twentieth of the targets' variance.
  * @param {{classes: string[] | null, y: ArrayLike<number>, train: ArrayLike<number>}} problem
  */
-export function fitsBelow({ classes, y, train }) {
+function fitsBelow({ classes, y, train }) {
   if (classes) return 0.1 * Math.log(classes.length);
   const own = Array.from(train, (i) => y[i]);
   const mean = own.reduce((a, b) => a + b, 0) / own.length;

@@ -21,7 +21,7 @@ export const HIDEABLE = /** @type {const} */ ([
 ]);
 
 export const COLOURS = /** @type {const} */ (["output", "class", "pattern", "slope"]);
-export const TABS = /** @type {const} */ ([
+const TABS = /** @type {const} */ ([
   "worked", "units", "seeds", "data", "views", "compare", "timeline", "batch", "code", "challenges",
 ]);
 

@@ -45,6 +45,3 @@ function remembered() {
     return "";
   }
 }
-
-/** Whether the visitor asked for little motion. */
-export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -33,7 +33,7 @@ export function makeWorkbench({ app, fields, health, theme, network, plane, serv
     { id: "views", title: "Other views", control: "views", build: (r) => viewsView(app, fields, theme, r, open("views")) },
     { id: "timeline", title: "Timeline", control: "timeline", build: (r) => timelineView(app, r, open("timeline")) },
     { id: "batch", title: "Next step", control: "views", build: (r) => batchView(app, r, open("batch")) },
-    { id: "compare", title: "A against B", control: "compare", build: (r) => void new CompareView(app, fields, theme, r) },
+    { id: "compare", title: "A against B", control: "compare", build: (r) => void new CompareView(app, fields, theme, r, open("compare")) },
     { id: "code", title: "Code", control: "code", build: (r) => codeView(app, r, open("code"), server, formats) },
     { id: "challenges", title: "Predict", control: "challenges", build: quiz },
   ], root);
