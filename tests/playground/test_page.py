@@ -41,8 +41,11 @@ def test_a_lesson_stands_in_another_page_in_one_line(visit, tmp_path):
         '<iframe src="play/index.html#lesson=tent" width="100%" height="900" title="x"></iframe>'
     )
     with static_server(tmp_path) as address:
-        frame = visit(address).page.frame_locator("iframe")
+        page = visit(address).page
+        frame = page.frame_locator("iframe")
         frame.get_by_role("heading", name="Folding").wait_for()
+        # until it is kept for visits without network: the server must not end before
+        page.frames[1].evaluate("() => navigator.serviceWorker.ready.then(() => true)")
 
 
 def serious(page):
