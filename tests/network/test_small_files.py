@@ -220,6 +220,32 @@ def test_units_that_a_layer_of_keras_does_not_have(tmp_path):
         load(keras(tmp_path / "a.keras", layers))
 
 
+@pytest.mark.parametrize(
+    ("shape", "layers"),
+    [
+        ([30_000], [{"class_name": "ReLU", "config": {}}]),
+        ([3, 2**30], [{"class_name": "Rescaling", "config": {"scale": 2.0, "offset": 1.0}}]),
+        ([2**30], [{"class_name": "PReLU", "config": {}}]),
+        ([3, 10**9], [{"class_name": "PReLU", "config": {"shared_axes": [2]}}]),
+        ([500], [{"class_name": "ReLU", "config": {}}] * 100),
+    ],
+)
+def test_inputs_that_a_file_of_keras_has_no_weights_for(shape, layers, tmp_path):
+    """Layers without weights need a number for each input, or a matrix of such."""
+    layers = [
+        {"class_name": "InputLayer", "config": {"batch_shape": [None, *shape]}},
+        *(one | {"config": one["config"] | {"name": f"l{i}"}} for i, one in enumerate(layers)),
+    ]
+
+    def fill(file):
+        file["layers/p_re_lu/vars/0"] = np.array([[0.1], [0.2], [0.3]], "f4")
+
+    start = time.perf_counter()
+    with pytest.raises(InvalidFile, match="more memory than a file of this size may"):
+        load(keras(tmp_path / "a.keras", layers, fill))
+    assert time.perf_counter() - start < 2
+
+
 # ---- ONNX
 
 

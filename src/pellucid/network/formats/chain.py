@@ -12,6 +12,7 @@ from ..._errors import UnsupportedLayer
 from ..._shapes import Array, Float
 from ..activations import Activation
 from ..network import Network
+from .contents import Budget
 
 
 @dataclass
@@ -32,9 +33,11 @@ class Chain:
 
     Products are computed in float64. The network has float32 parameters if every array that was
     given was float32 and nothing was folded: rounded, a shift of many deviations would be lost.
+    `budget` is what the layers without weights of their own may take in a file of unknown origin.
     """
 
     width: int | None = None
+    budget: Budget | None = None
     folded: list[str] = field(default_factory=list)
     _weights: list[Array] = field(default_factory=list)
     _biases: list[Array] = field(default_factory=list)
@@ -136,6 +139,8 @@ class Chain:
         if layer.W is not None:
             W, b = layer.W, layer.b
         else:
+            if self.budget is not None:
+                self.budget.spend(8 * self.width * self.width)
             scale = np.ones(self.width, np.float32) if layer.scale is None else layer.scale
             b = np.zeros(self.width, np.float32) if layer.b is None else layer.b
             W = np.diag(scale)

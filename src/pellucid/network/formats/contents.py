@@ -22,7 +22,7 @@ def allowed_size(file_size: int) -> int:
 
 
 class Budget:
-    """Bytes that may still be made of a file: parts that are used again and again end it."""
+    """Bytes that may still be made of a file, whatever it claims or refers to again and again."""
 
     def __init__(self, file_size: int):
         self.left = allowed_size(file_size)
@@ -32,8 +32,8 @@ class Budget:
         self.left -= n_bytes
         if self.left < 0:
             raise InvalidFile(
-                "its arrays are used again and again, and would take more memory than a file of "
-                "this size may."
+                "its arrays are used again and again, or claimed to be larger than they are: they "
+                "would take more memory than a file of this size may."
             )
 
 

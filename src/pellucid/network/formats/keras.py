@@ -5,14 +5,13 @@ join values become an `AffineGraph`. Code that a file may hold (Lambda layers) i
 """
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..._errors import InvalidFile, InvalidInput, UnsupportedLayer
 from .chain import Chain
-from .contents import open_archive, opening, read_bytes
+from .contents import Budget, open_archive, opening, read_bytes
 from .hdf5 import open_hdf5
 from .keras_layers import Layer, Value, apply
 from .keras_links import config_of, inbound, input_shape, name_of, references
@@ -91,7 +90,7 @@ def _model(model: dict[str, Any], tree: Any) -> Loaded:
         from .keras_graph import read_graph
 
         return read_graph(model, layers, weights)
-    chain = Chain()
+    chain = Chain(budget=Budget(tree.size))
     value = Value(chain)
     _run(layers, weights, value, chain, 0)
     if not chain.n_layers:
@@ -122,8 +121,10 @@ def _run(
         kind, name = _named(layer)
         if value.shape is None:
             value.shape = input_shape(layer)
-            if value.shape is not None and chain.width is None:
-                chain.width = int(np.prod(value.shape, dtype=np.int64))
+            if value.shape is not None:
+                assert chain.budget is not None
+                chain.budget.spend(32 * math.prod(value.shape))  # as a file may claim any shape
+                chain.width = chain.width or math.prod(value.shape)
         if kind in MODELS:
             inner = _layers_of(layer)
             if not _is_chain(layer, inner):

@@ -1,4 +1,7 @@
-"""Keras models as one HDF5 file, the older form, as Keras 2 and 3 open it."""
+"""Keras models as one HDF5 file, the older form, as Keras 3 opens it.
+
+Keras 2 reads this form too, where it has the layers and activations by the names of Keras 3.
+"""
 
 import io
 import json
