@@ -7,6 +7,7 @@ from regions.networks import random_network
 from pellucid import (
     Box,
     InvalidInput,
+    Network,
     Plane,
     Space,
     initialize,
@@ -28,6 +29,16 @@ def test_shares_are_those_of_the_exact_areas():
         assert abs(times / seen.n - share) < 5 * np.sqrt(share / seen.n) + 5 / seen.n
     assert seen.seen.sum() == seen.n == 20_000
     assert (np.diff(seen.seen) <= 0).all()
+
+
+def test_points_are_not_rounded_to_the_networks_float32():
+    """Near 2^20 its numbers are 1/8 apart, so that a kink would catch those around it."""
+    start = 2.0**20
+    W, kinks = np.ones((3, 1), "f4"), np.array([0.25, 0.5, 0.75])
+    network = Network([W, W.T], [(-start - kinks).astype("f4"), np.zeros(1, "f4")], ["relu"])
+    seen = sample_patterns(network, Box([start], [start + 1]), n=20_000)
+    assert len(seen.seen) == 4
+    np.testing.assert_allclose(seen.seen / seen.n, 0.25, atol=0.015)
 
 
 def test_what_is_unseen_is_estimated():

@@ -11,11 +11,11 @@ from .._errors import InvalidInput, UnsupportedLayer
 from .._shapes import Array, Float64
 from ..network import Activation, AffineGraph, Loaded, Network
 from ..regions import Box, linear_regions
+from ..regions.linear_regions import MOST_DIMENSIONS
 from .inspect import health_of
 from .verdict import UnitHealth
 
 MOST_INPUTS, MOST_UNITS = 2, 24  # one of them suffices for regions to be counted
-MOST_DIMENSIONS = 15  # in which regions are listed
 MOST_REGIONS = 50_000
 EPSILON = float(np.finfo(np.float64).eps)
 RANGES = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "softsign": (-1.0, 1.0)}
