@@ -109,22 +109,22 @@ def _first_pass(files: Files, choice: HeldOutChoice, classes: bool) -> _First:
     import polars as pl
 
     rate = min(1.0, SAMPLE / files.n)
-    some, unseen, weighed, n = [], [], [], 0
+    some, unseen, keys, weights, n = [], [], [], [], 0
+    key = pl.col(files.target) if classes else pl.lit(0)
+    weight = pl.lit(1.0) if files.weight is None else pl.col(files.weight).cast(float)
     for number, block in enumerate(files.blocks()):
         frame = files.read(block)
         mask = choice.mask(number, frame)
         drawn = np.random.default_rng([choice.seed, number, 1]).random(len(frame)) < rate
         some.append(frame.filter(~mask & pl.Series(drawn)))
         unseen.append(frame.filter(mask))
-        kind = pl.col(files.target) if classes else pl.lit(0).alias(files.target)
-        weight = pl.lit(1.0) if files.weight is None else pl.col(files.weight).cast(float)
-        weighed.append(frame.select(kind, weight.alias(" weight")))
-        weighed[-1] = weighed[-1].group_by(files.target).sum()
+        of_block = frame.with_columns(key=key, weight=weight).group_by("key").agg(pl.sum("weight"))
+        keys.append(of_block["key"].to_numpy())
+        weights.append(of_block["weight"].to_numpy())
         n += len(frame)
-    heavy = pl.concat(weighed).group_by(files.target).sum()
-    labels, places = np.unique(heavy[files.target].to_numpy(), return_index=True)
-    weights = heavy[" weight"].to_numpy()[places]
-    return _First(pl.concat(some), pl.concat(unseen), labels if classes else None, weights, n)
+    labels, codes = np.unique(np.concatenate(keys), return_inverse=True)
+    heavy = np.bincount(codes, np.concatenate(weights))
+    return _First(pl.concat(some), pl.concat(unseen), labels if classes else None, heavy, n)
 
 
 def _usual_weight(estimator: Any, first: _First) -> float:
