@@ -17,12 +17,12 @@ export default {
       return url;
     };
     const blobs = placed(model.get("modules"), make);
-    const told = { start: model.get("start") };
+    const told = { last: null };
     let ready = new Promise(() => {});
     const follow = () => ready.then((app) => show(app, model.get("shown")));
     // A notebook may put the cell into its page later, or take it out and in again: each time anew.
     frame.addEventListener("load", () => {
-      ready = opened(frame, model.get("files"), told.start, blobs);
+      ready = opened(frame, model.get("files"), startAfter(model.get("start"), told.last), blobs);
       ready.then((app) => report(app, model, frame, told), (error) => { el.textContent = `The playground could not start: ${error.message}`; });
     });
     model.on("change:shown", follow);
@@ -107,21 +107,30 @@ function show(app, { widths, hidden, parameters }) {
   return app.apply({ hidden: layers, start: base64(values.buffer) });
 }
 
-/** Tells Python the weights, now and then; `told.start` is where another page would go on. */
+/** Where a page begins: as Python says, or where the last page was. */
+function startAfter(start, last) {
+  if (last === null) return start;
+  const run = { parameters: base64(last.parameters), state: base64(last.optimizer), offset: last.offset };
+  return { ...start, link: null, network: null, table: null, state: { ...last.state, run } };
+}
+
+/** Tells Python the weights, now and then, and remembers in `told` where the page is. */
 function report(app, model, frame, told) {
+  const own = frame.contentWindow;
   let last = 0;
   let timer = null;
   const tell = async () => {
     timer = null;
     last = performance.now();
-    if (!frame.isConnected) return;
+    if (frame.contentWindow !== own) return; // the cell was taken out, and another page is in its place
     const s = app.snapshot();
-    const hidden = app.state().hidden.map((layer) => layer.activation);
+    const state = structuredClone(app.state());
+    const hidden = state.hidden.map((layer) => layer.activation);
     const trained = { widths: app.widths(), hidden, step: s.step, loss: s.training_loss };
-    model.set("trained", { ...trained, parameters: new DataView(s.parameters.slice().buffer) });
+    const parameters = s.parameters.slice().buffer;
+    model.set("trained", { ...trained, parameters: new DataView(parameters) });
     model.save_changes();
-    const run = { parameters: base64(s.parameters.slice().buffer), state: base64(await app.engine.state()), offset: app.run.offset };
-    told.start = { ...told.start, link: null, network: null, table: null, state: { ...app.state(), run } };
+    told.last = { state, parameters, optimizer: await app.engine.state(), offset: app.run.offset };
   };
   app.onsnapshot(() => {
     timer ??= setTimeout(tell, Math.max(0, EVERY - (performance.now() - last)));
