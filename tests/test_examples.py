@@ -9,8 +9,13 @@ import pytest
 EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.py"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(p, id=p.name, marks=() if p == EXAMPLES[0] else pytest.mark.slow)
+        for p in EXAMPLES
+    ],
+)
 def test_example_runs(example, tmp_path):
     done = subprocess.run(
         [sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True

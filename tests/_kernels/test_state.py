@@ -116,8 +116,7 @@ def interrupt_later(done, total):
         raise KeyboardInterrupt
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_kernel_goes_on_bit_for_bit(toolbox, rows, isa, threads, monkeypatch):
     X, y, held_out = rows
     jobs = job_table(toolbox, steps=600)

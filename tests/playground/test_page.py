@@ -48,6 +48,12 @@ def test_a_lesson_stands_in_another_page_in_one_line(visit, tmp_path):
         page.frames[1].evaluate("() => navigator.serviceWorker.ready.then(() => true)")
 
 
+def add_axe(page):
+    """Load axe-core into the page."""
+    assert AXE.exists(), "axe-core is missing; make node installs it, as make test-page does first"
+    page.add_script_tag(path=str(AXE))
+
+
 def serious(page):
     """What axe-core finds serious or critical in the page as it stands."""
     found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
@@ -63,26 +69,22 @@ def serious(page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("fragment", ["", "#lesson=rings", "#lesson=tent", "#lesson=symmetry"])
 def test_axe_finds_nothing_serious(visit, folder_url, scheme, width, fragment):
-    if not AXE.exists():
-        pytest.skip("there is no axe-core: make node")
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
     page = opened(visit, folder_url + fragment, **options, bypass_csp=True).page
     if fragment:
         page.locator(".lesson-body").wait_for()
-    page.add_script_tag(path=str(AXE))
+    add_axe(page)
     assert serious(page) == []
 
 
 @pytest.mark.page
 @pytest.mark.parametrize("options", [(1280, "light"), (360, "dark")], ids=["wide", "narrow"])
 def test_axe_finds_nothing_serious_in_any_tool(visit, folder_url, options):
-    if not AXE.exists():
-        pytest.skip("there is no axe-core: make node")
     width, scheme = options
     size = {"width": width, "height": 900}
     page = opened(visit, folder_url, color_scheme=scheme, viewport=size, bypass_csp=True).page
     page.evaluate("() => window.pellucid.step(50)")
-    page.add_script_tag(path=str(AXE))
+    add_axe(page)
     tools = page.get_by_role("tab")
     assert tools.count() == 10
     for tool in tools.all():

@@ -22,6 +22,7 @@ NOTED = {
     "symmetry": 1,  # pairwise different units
     "barron": 1,  # a probability measure
 }
+LONG = {"random-pieces", "regions-along"}  # five seconds and more for a figure
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +71,14 @@ def test_every_figure_with_a_caption_is_drawn_by_the_chapter_that_has_it():
         assert (item.kind, item.chapter) == ("chapter", caption.chapter)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [item.name for item in ITEMS.values() if item.figures])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(item.name, marks=pytest.mark.slow if item.name in LONG else ())
+        for item in ITEMS.values()
+        if item.figures
+    ],
+)
 def test_figures_are_drawn_with_labels(name, outcomes):
     figures = outcomes(name).figures
     assert tuple(figures) == ITEMS[name].figures

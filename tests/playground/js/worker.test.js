@@ -104,7 +104,7 @@ test("training rests for a page that is late, until it has drawn or for a while"
   const until = async (/** @type {() => boolean} */ done) => {
     for (let tries = 0; !done(); tries++) {
       assert.ok(tries < 2000, "it never came");
-      await sleep(1);
+      await sleep(1); // the worker's portions are run between two looks
     }
   };
   const bytes = async () => Buffer.from(await call("state"));
@@ -113,7 +113,7 @@ test("training rests for a page that is late, until it has drawn or for a while"
   const ended = call("run");
   await until(() => rests.length === 1);
   const resting = await bytes();
-  await sleep(20);
+  await sleep(20); // in which it would make hundreds of steps, did it not rest
   assert.deepEqual(await bytes(), resting);
 
   self.onmessage({ data: { acknowledge: true } });
@@ -122,10 +122,10 @@ test("training rests for a page that is late, until it has drawn or for a while"
   const again = await bytes();
   assert.notDeepEqual(again, resting);
 
-  await sleep(110);
+  await sleep(110); // longer than LATEST after the snapshot; nothing but the timer that is held back here goes on
   assert.deepEqual(await bytes(), again);
   rests.at(-1)?.();
-  await sleep(30);
+  await sleep(30); // in which it would rest again after its first portion of about 8 milliseconds
   assert.equal(rests.length, 2); // so long after the snapshot it rests no more
   assert.notDeepEqual(await bytes(), again);
   await call("pause");
