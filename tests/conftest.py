@@ -4,6 +4,7 @@ import os
 import signal
 
 import jaxtyping
+import numpy as np
 import pytest
 import references
 import typechecking
@@ -26,6 +27,14 @@ settings.load_profile("ci")
 def checks_of_this_test():
     """Types are checked as often in a test whether it runs first or last."""
     typechecking.begin_test()
+
+
+@pytest.fixture(autouse=True)
+def draws_of_this_test(request):
+    """A module's RNG begins anew in every test: what is drawn does not depend on other tests."""
+    rng = getattr(request.module, "RNG", None)
+    if isinstance(rng, np.random.Generator):
+        rng.bit_generator.state = np.random.default_rng(1).bit_generator.state
 
 
 @pytest.fixture
